@@ -23,16 +23,6 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// printFile prints an exporter's file.
-func printFile(path string) {
-	f, err := os.Open(path)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer f.Close()
-	printEntries(f)
-}
-
 // printEntries prints an exporter's output without times and ids.
 func printEntries(r io.Reader) {
 	for rec, err := range entries.NewReader(r, "ops").Records() {
@@ -273,5 +263,10 @@ func inDirectory(f func(context.Context) error) {
 	if err := errors.Join(os.Chdir(dir), f(context.Background())); err != nil {
 		log.Fatal(err)
 	}
-	printFile("ops.jsonl")
+	ops, err := os.Open("ops.jsonl")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ops.Close()
+	printEntries(ops)
 }

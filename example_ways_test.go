@@ -119,24 +119,8 @@ func ExampleQueue() {
 	// matmul on cuda:0: [] -> ?, unknown bytes
 }
 
-// The device has reported the times of an operation.
-func ExampleTimes() {
-	var ops bytes.Buffer
-	tp, _, shutdown := toBuffer(&ops)
-	matmul, err := optrace.NewTracer(tp).Prepare(optrace.OpSpec{Name: "matmul", Device: "cuda:0"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	launched := time.Now().UnixNano()
-	matmul.Record(context.Background(), optrace.Times{Start: launched + 5_000, End: launched + 9_000, Launch: launched})
-	shutdown()
-	printEntries(&ops)
-	// Output:
-	// matmul on cuda:0: [] -> ?, unknown bytes
-}
-
-// Operations follow long after the end of the request. KeepTrace makes the Processor write the request when it ends,
-// however many other requests end meanwhile.
+// The device reports the times of an operation long after the end of its request. KeepTrace makes the Processor write
+// the request when it ends, however many other requests end meanwhile.
 func ExampleProcessor_KeepTrace() {
 	var ops bytes.Buffer
 	tp, proc, shutdown := toBuffer(&ops)
@@ -147,53 +131,13 @@ func ExampleProcessor_KeepTrace() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	now := time.Now().UnixNano()
-	matmul.Record(ctx, optrace.Times{Start: now, End: now + 1000})
+	launched := time.Now().UnixNano()
+	matmul.Record(ctx, optrace.Times{Launch: launched, Start: launched + 5_000, End: launched + 9_000})
 	shutdown()
 	printEntries(&ops)
 	// Unordered output:
 	// below POST /predict
 	// matmul on cuda:0: [] -> ?, unknown bytes
-}
-
-// A program's own TracerProvider, with a file and another exporter.
-func ExampleProviderOptions() {
-	path := filepath.Join(os.TempDir(), "own-provider.jsonl")
-	defer os.Remove(path)
-	otlp := tracetest.NewInMemoryExporter() // stands for an exporter of OTLP
-	opts, err := optrace.ProviderOptions(path,
-		optrace.WithSpanExporter(otlp, optrace.WithForwardThreshold(time.Millisecond)))
-	if err != nil {
-		log.Fatal(err)
-	}
-	tp := sdktrace.NewTracerProvider(opts...)
-	defer tp.Shutdown(context.Background())
-	_, o := optrace.NewTracer(tp).Start(context.Background(), "matmul", "cuda:0")
-	o.End()
-	if err := tp.ForceFlush(context.Background()); err != nil {
-		log.Fatal(err)
-	}
-	printFile(path)
-	// Output:
-	// matmul on cuda:0: [] -> ?, unknown bytes
-}
-
-// A program records into a file only.
-func ExampleSetup() {
-	path := filepath.Join(os.TempDir(), "optrace-example-setup.jsonl")
-	defer os.Remove(path)
-	sdk, err := optrace.Setup(path)
-	if err != nil {
-		log.Fatal(err)
-	}
-	_, o := sdk.Tracer().Start(context.Background(), "relu", "cuda:0")
-	o.In(64, 784).Out(64, 784).End()
-	if err := sdk.Shutdown(context.Background()); err != nil {
-		log.Fatal(err)
-	}
-	printFile(path)
-	// Output:
-	// relu on cuda:0: [64x784] -> 64x784, 401408 bytes
 }
 
 // Two exporters in one process: entries for optrace, OTLP for other readers. Each has its own processor, buffers,

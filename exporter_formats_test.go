@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -29,7 +28,6 @@ import (
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
-	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/internal/testing/recordtest"
 	"github.com/optrace/optrace/internal/testing/spantest"
 	"github.com/optrace/optrace/op"
@@ -76,18 +74,6 @@ func exported(tb testing.TB, f optrace.Format, spans []sdktrace.ReadOnlySpan) []
 	var out bytes.Buffer
 	check.OK(tb, newExporter(tb, &out, optrace.WithFormat(f)).ExportSpans(tb.Context(), spans))
 	return out.Bytes()
-}
-
-func TestOTLPGolden(t *testing.T) {
-	failed := spantest.Operation(1)
-	failed.Status = sdktrace.Status{Code: codes.Error, Description: "out of memory"}
-	failed.Events = []sdktrace.Event{{Name: "exception", Time: spantest.Epoch}}
-	spans := tracetest.SpanStubs{spantest.Operation(0), failed, spantest.Request()}.Snapshots()
-	for _, f := range []optrace.Format{optrace.FormatOTLPJSON, optrace.FormatOTLPProto} {
-		t.Run(f.String(), func(t *testing.T) {
-			golden.Check(t, filepath.Join("testdata", "exporter_"+f.String()), exported(t, f, spans))
-		})
-	}
 }
 
 // keepAll returns a mapping that keeps all attributes in entries.

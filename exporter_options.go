@@ -20,16 +20,6 @@ import (
 // ExporterOption configures an [Exporter].
 type ExporterOption interface{ apply(*exporterConfig) }
 
-// faults lists errors of options.
-type faults []error
-
-// add adds an error if is is true.
-func (f *faults) add(is bool, format string, args ...any) {
-	if is {
-		*f = append(*f, fmt.Errorf(format, args...))
-	}
-}
-
 type exporterConfig struct {
 	mapping     *attr.Mapping
 	format      Format
@@ -70,10 +60,10 @@ func (cfg *exporterConfig) readEnvironment(toFile bool) {
 }
 
 func (cfg exporterConfig) validate() error {
-	var wrong faults
-	wrong.add(cfg.output() == nil, "unknown format %d", cfg.format)
-	wrong.add(cfg.compression > CompressionZstd, "unknown compression %d", cfg.compression)
-	wrong.add(cfg.cacheBytes < 0, "cache size %d is negative", cfg.cacheBytes)
+	var wrong env.Faults
+	wrong.Add(cfg.output() == nil, "unknown format %d", cfg.format)
+	wrong.Add(cfg.compression > CompressionZstd, "unknown compression %d", cfg.compression)
+	wrong.Add(cfg.cacheBytes < 0, "cache size %d is negative", cfg.cacheBytes)
 	if err := errors.Join(append(wrong, cfg.rotation.Validate())...); err != nil {
 		return fmt.Errorf("optrace: new exporter: %w", err)
 	}

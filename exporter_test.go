@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -30,6 +29,7 @@ import (
 func TestExportSpansGolden(t *testing.T) {
 	failed := spantest.Operation(2)
 	failed.Status = sdktrace.Status{Code: codes.Error, Description: "out of memory"}
+	failed.Events = []sdktrace.Event{{Name: "exception", Time: spantest.Epoch}}
 	other := spantest.Operation(3)
 	other.Resource = spantest.Service("evaluator")
 	other.Parent = spantest.Request().SpanContext
@@ -37,15 +37,16 @@ func TestExportSpansGolden(t *testing.T) {
 	unrelated.SpanContext = spantest.SpanContext(7, 7)
 	spans := tracetest.SpanStubs{spantest.Operation(0), spantest.Operation(1), failed, other, spantest.Request(),
 		unrelated}.Snapshots()
-
-	var out bytes.Buffer
-	exp := newExporter(t, &out)
-	for range 2 {
-		export(t, exp, spans...)
+	for _, f := range allFormats {
+		var out bytes.Buffer
+		exp := newExporter(t, &out, optrace.WithFormat(f))
+		for range 2 {
+			export(t, exp, spans...)
+		}
+		got := regexp.MustCompile(`"writer":"[0-9a-f]{12}"`).ReplaceAll(out.Bytes(), []byte(`"writer":"000000000000"`))
+		golden.Check(t, filepath.Join("testdata", "exporter_"+f.String()), got)
+		check.Equal(t, "Stats", optrace.Stats{Recorded: 8, Written: 8, Skipped: 4}, exp.Stats())
 	}
-	got := regexp.MustCompile(`"writer":"[0-9a-f]{12}"`).ReplaceAll(out.Bytes(), []byte(`"writer":"000000000000"`))
-	golden.Check(t, filepath.Join("testdata", "exporter_batch.jsonl"), got)
-	check.Equal(t, "Stats", optrace.Stats{Recorded: 8, Written: 8, Skipped: 4}, exp.Stats())
 }
 
 // Arguments are checked in the order shutdown, context, empty batch.
@@ -187,46 +188,35 @@ func TestExporterConcurrentSafe(t *testing.T) {
 	const exporters, batches, perBatch = 4, 50, 7
 	spans := spantest.Operations(perBatch)
 	var accepted atomic.Uint64
-	var wg sync.WaitGroup
-	for range exporters {
-		wg.Go(func() {
-			for range batches {
-				switch err := exp.ExportSpans(context.Background(), spans); {
-				case err == nil:
-					accepted.Add(perBatch)
-				case !errors.Is(err, optrace.ErrExporterShutdown):
-					t.Errorf("ExportSpans: %v", err)
-				}
+	atOnce(2*exporters+1, func(g int) {
+		if g == 0 {
+			for buf.Writes() < exporters*batches/2 {
+				time.Sleep(10 * time.Microsecond)
 			}
-		})
-		wg.Go(func() {
-			for range batches {
-				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-				if err := exp.ForceFlush(ctx); err != nil {
-					t.Errorf("ForceFlush: %v", err)
-				}
+			check.Is(t, "Shutdown", nil, exp.Shutdown(context.Background()))
+			atEnd := buf.Writes()
+			check.Is(t, "the second Shutdown", nil, exp.Shutdown(context.Background()))
+			check.Equal(t, "writes after Shutdown", atEnd, buf.Writes())
+			return
+		}
+		for range batches {
+			if g%2 == 0 {
+				check.Is(t, "ForceFlush", nil, exp.ForceFlush(context.Background()))
 				_ = exp.Stats()
 				_ = exp.MarshalLog()
-				cancel()
+			} else if err := exp.ExportSpans(context.Background(), spans); err == nil {
+				accepted.Add(perBatch)
+			} else {
+				check.Is(t, "ExportSpans", optrace.ErrExporterShutdown, err)
 			}
-		})
-	}
-	wg.Go(func() {
-		for buf.Writes() < exporters*batches/2 {
-			time.Sleep(10 * time.Microsecond)
 		}
-		check.Is(t, "Shutdown", nil, exp.Shutdown(context.Background()))
-		atEnd := buf.Writes()
-		check.Is(t, "the second Shutdown", nil, exp.Shutdown(context.Background()))
-		check.Equal(t, "writes after Shutdown", atEnd, buf.Writes())
 	})
-	wg.Wait()
 	st := exp.Stats()
 	checkBooks(t, "exporter", st)
 	rec := spantest.ReadWhole(t, buf.Bytes())
 	rec.CheckBatches(t)
-	if st.Written != accepted.Load() || uint64(len(rec.Entries)) != st.Written {
-		t.Errorf("ExportSpans took %d, Stats say %d, the writer has %d", accepted.Load(), st.Written, len(rec.Entries))
+	if n := accepted.Load(); st.Written != n || uint64(len(rec.Entries)) != n {
+		t.Errorf("ExportSpans took %d, Stats say %d, the writer has %d", n, st.Written, len(rec.Entries))
 	}
 }
 
@@ -251,26 +241,6 @@ func TestWriterThatStartsSpans(t *testing.T) {
 	shutdown(t, tp)
 	check.Equal(t, "entries", 4, len(spantest.ReadWhole(t, buf.Bytes()).Entries))
 	checkBooks(t, "processor", proc.Stats())
-}
-
-// An exporter writes the spans above operations, in every format, but no spans of other traces and no spans that ended
-// before.
-func TestExportSpansAncestors(t *testing.T) {
-	unrelated := spantest.Request()
-	before := spantest.Request()
-	unrelated.SpanContext = spantest.SpanContext(5, 5)
-	before.SpanContext = spantest.SpanContext(0, 1<<21)
-	spans := tracetest.SpanStubs{before, spantest.Operation(0), spantest.Request(), unrelated}.Snapshots()
-	for _, f := range allFormats {
-		var out bytes.Buffer
-		exp := newExporter(t, &out, optrace.WithFormat(f))
-		export(t, exp, spans...)
-		export(t, exp, spans[3])
-		want := withoutWriter(f, exported(t, f, spans[1:3]))
-		got := withoutWriter(f, out.Bytes())
-		check.Equal(t, f.String()+": the operation and what is above it", string(want), string(got))
-		check.Equal(t, f.String()+": stats", optrace.Stats{Recorded: 1, Written: 1, Skipped: 4}, exp.Stats())
-	}
 }
 
 // hostileSpan panics halfway through a read.

@@ -145,21 +145,3 @@ func TestFlightRecorderTakesWhatItNeeds(t *testing.T) {
 	}
 	shutdown(t, rec)
 }
-
-// A dump larger than one write has all operations, in order.
-func TestFlightRecorderLargeDump(t *testing.T) {
-	f := newFlight(t, 10_000)
-	ops := f.proc.Recorder(t.Context())
-	var want []string
-	for i := range 10_000 {
-		want = append(want, strconv.Itoa(i))
-		ops.Begin(want[i], "").Err(errors.New(strings.Repeat("x", 500)))
-	}
-	ops.Finish()
-	check.OK(t, f.proc.Dump(t.Context()))
-	if f.out.Writes() < 2 {
-		t.Errorf("%d writes", f.out.Writes())
-	}
-	check.Equal(t, "operations", want, operationsIn(t, f.out.Bytes()))
-	shutdown(t, f.proc)
-}

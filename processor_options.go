@@ -45,7 +45,7 @@ type processorOption struct {
 }
 
 func (o processorOption) applyProcessor(cfg *processorConfig) {
-	cfg.wrong.add(o.of&cfg.role == 0, "%s is not for a %v", o.name, cfg.role)
+	cfg.wrong.Add(o.of&cfg.role == 0, "%s is not for a %v", o.name, cfg.role)
 	if o.of&cfg.role != 0 {
 		o.set(cfg)
 	}
@@ -53,7 +53,7 @@ func (o processorOption) applyProcessor(cfg *processorConfig) {
 
 type processorConfig struct {
 	role  role
-	wrong faults // options for other roles
+	wrong env.Faults // options for other roles
 
 	policy        Policy
 	maxBytes      int64
@@ -126,20 +126,20 @@ func (cfg *processorConfig) readEnvironment() {
 
 func (cfg processorConfig) validate() error {
 	wrong := cfg.wrong
-	wrong.add(cfg.policy > PolicyBlock, "unknown policy %d", cfg.policy)
+	wrong.Add(cfg.policy > PolicyBlock, "unknown policy %d", cfg.policy)
 	const least = pipeline.MinMaxBytes
-	wrong.add(cfg.maxBytes < least, "a bound of %d bytes is below %d", cfg.maxBytes, least)
-	wrong.add(cfg.cacheBytes < 0, "cache size %d is negative", cfg.cacheBytes)
-	wrong.add(cfg.flushInterval <= 0, "flush interval %v is not positive", cfg.flushInterval)
-	wrong.add(cfg.exportTimeout <= 0, "export timeout %v is not positive", cfg.exportTimeout)
-	wrong.add(cfg.forwardThreshold < 0, "forwarding threshold %v is negative", cfg.forwardThreshold)
+	wrong.Add(cfg.maxBytes < least, "a bound of %d bytes is below %d", cfg.maxBytes, least)
+	wrong.Add(cfg.cacheBytes < 0, "cache size %d is negative", cfg.cacheBytes)
+	wrong.Add(cfg.flushInterval <= 0, "flush interval %v is not positive", cfg.flushInterval)
+	wrong.Add(cfg.exportTimeout <= 0, "export timeout %v is not positive", cfg.exportTimeout)
+	wrong.Add(cfg.forwardThreshold < 0, "forwarding threshold %v is negative", cfg.forwardThreshold)
 	isRatio := cfg.forwardRatio >= 0 && cfg.forwardRatio <= 1
-	wrong.add(!isRatio, "forwarding ratio %v is not between 0 and 1", cfg.forwardRatio)
-	wrong.add(cfg.dumpOnSlow < 0, "duration %v of slow local roots is negative", cfg.dumpOnSlow)
-	wrong.add(cfg.queueSize < 1, "a size of %d is not positive", cfg.queueSize)
-	wrong.add(cfg.eventTimeout <= 0, "event timeout %v is not positive", cfg.eventTimeout)
+	wrong.Add(!isRatio, "forwarding ratio %v is not between 0 and 1", cfg.forwardRatio)
+	wrong.Add(cfg.dumpOnSlow < 0, "duration %v of slow local roots is negative", cfg.dumpOnSlow)
+	wrong.Add(cfg.queueSize < 1, "a size of %d is not positive", cfg.queueSize)
+	wrong.Add(cfg.eventTimeout <= 0, "event timeout %v is not positive", cfg.eventTimeout)
 	isRead := cfg.readClock != nil && cfg.readEvery > 0
-	wrong.add(cfg.clock != nil && !isRead, "the device clock is never read")
+	wrong.Add(cfg.clock != nil && !isRead, "the device clock is never read")
 	return errors.Join(wrong...)
 }
 

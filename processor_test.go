@@ -56,29 +56,6 @@ func TestProcessorWithoutExporter(t *testing.T) {
 	}
 }
 
-// With AlwaysRecord and WithRecordOnly every operation is counted for any sampler. Other processors export sampled
-// spans only.
-func TestProcessorRecordOnly(t *testing.T) {
-	const n = 400
-	sampler := sdktrace.AlwaysRecord(sdktrace.TraceIDRatioBased(0.25))
-	var all, sampled spantest.Buffer
-	everything := newProcessor(t, newExporter(t, &all), optrace.WithRecordOnly())
-	usual := newProcessor(t, newExporter(t, &sampled))
-	exported := tracetest.NewInMemoryExporter()
-	tp := sdktrace.NewTracerProvider(
-		sdktrace.WithSampler(sampler), sdktrace.WithSpanProcessor(everything), sdktrace.WithSpanProcessor(usual),
-		sdktrace.WithSyncer(exported))
-	record(t.Context(), tp, n)
-	want := len(exported.GetSpans())
-	shutdown(t, tp)
-	check.Equal(t, "operations of all", n, len(spantest.ReadWhole(t, all.Bytes()).Entries))
-	if got := len(spantest.ReadWhole(t, sampled.Bytes()).Entries); got != want || want == 0 || want == n {
-		t.Errorf("%d operations are sampled, the SDK exports %d", got, want)
-	}
-	stats := optrace.Stats{Recorded: uint64(want), Written: uint64(want), Skipped: uint64(n - want)}
-	check.Equal(t, "Stats of the sampled ones", stats, usual.Stats())
-}
-
 // A recording of all operations has no adjusted counts, for any trace state. A recording of sampled operations has.
 // Other processors see the trace state.
 func TestRecordOnlyHasNoWeights(t *testing.T) {

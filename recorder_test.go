@@ -23,7 +23,7 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Current has the ended operations with their attributes.
+// Current has the ended operations with their attributes. Step holds after Finish.
 func TestRecorderCurrent(t *testing.T) {
 	rec := optrace.NewTracer(nil).Recorder(t.Context())
 	rec.Begin("matmul", "").In(2, 3).In(3, 4).Out(2, 4).End()
@@ -45,22 +45,13 @@ func TestRecorderCurrent(t *testing.T) {
 		"3 unknown false [] ? unknown",
 	}, got)
 	check.Equal(t, "the end of one and the start of the next are one reading", all[1].End(), all[2].Start)
-}
 
-// A Recorder can be used again for another iteration.
-func TestRecorderStep(t *testing.T) {
-	rec := optrace.NewTracer(nil).Recorder(optrace.ContextWithStep(t.Context(), 7))
-	rec.Begin("a", "")
+	rec = optrace.NewTracer(nil).Recorder(optrace.ContextWithStep(t.Context(), 7)).Begin("a", "")
 	rec.Step(8)
-	rec.Begin("b", "").End()
-	var got []op.Int
-	for _, e := range rec.Current() {
-		got = append(got, e.Step)
-	}
-	check.Equal(t, "steps", []op.Int{op.Known(7), op.Known(8)}, got)
+	all = rec.Begin("b", "").Current()
 	rec.Finish()
-	rec.Begin("c", "").End()
-	check.Equal(t, "the step after Finish", op.Known(8), rec.Current()[0].Step)
+	all = append(all, rec.Begin("c", "").Begin("d", "").Current()...)
+	check.Equal(t, "steps", [2]op.Int{op.Known(7), op.Known(8)}, [2]op.Int{all[0].Step, all[1].Step})
 }
 
 // Without Finish no operation is lost, and the Recorder's memory is bounded.
@@ -229,28 +220,12 @@ func TestRecordBadTimes(t *testing.T) {
 func TestEarlyTimes(t *testing.T) {
 	const ms = 1_764_359_584_123
 	early := optrace.Times{Start: ms, End: ms + 5}
-	for name, test := range map[string]struct {
-		record func(tr *optrace.Tracer, prep *optrace.Prepared, p *optrace.Processor)
-		want   string
-	}{
-		"Prepared.Record": {
-			func(_ *optrace.Tracer, prep *optrace.Prepared, _ *optrace.Processor) { prep.Record(t.Context(), early) },
-			"1764359584123 looks like milliseconds",
-		},
-		"Recorder.Record": {func(_ *optrace.Tracer, _ *optrace.Prepared, p *optrace.Processor) {
-			p.Recorder(t.Context()).Record("matmul", "", early).Finish()
-		}, "1764359584123 looks like milliseconds"},
-		"Launch": {func(_ *optrace.Tracer, prep *optrace.Prepared, _ *optrace.Processor) {
-			prep.Record(t.Context(), optrace.Times{Start: started, End: ended, Launch: ms / 1000})
-		}, "1764359584 looks like seconds"},
-		"EndAt": {func(tr *optrace.Tracer, _ *optrace.Prepared, _ *optrace.Processor) {
-			_, o := tr.Start(t.Context(), "matmul", "")
-			o.EndAt(ms * 1000)
-		}, "1764359584123000 looks like microseconds"},
-		"StartAt": {func(_ *optrace.Tracer, prep *optrace.Prepared, _ *optrace.Processor) {
-			_, o := prep.StartAt(t.Context(), 1000)
-			o.EndAt(started)
-		}, "1000 is in 1970"},
+	for name, want := range map[string]string{
+		"Prepared.Record": "1764359584123 looks like milliseconds",
+		"Recorder.Record": "1764359584123 looks like milliseconds",
+		"Launch":          "1764359584 looks like seconds",
+		"EndAt":           "1764359584123000 looks like microseconds",
+		"StartAt":         "1000 is in 1970",
 	} {
 		t.Run(name, func(t *testing.T) {
 			optrace.ForgetEarlyTimes()
@@ -258,11 +233,25 @@ func TestEarlyTimes(t *testing.T) {
 			spantest.HandleErrors(t, func(err error) { told <- err.Error() })
 			ops, _ := entriesOf(t, func(tp *sdktrace.TracerProvider, p *optrace.Processor) {
 				tr := optrace.NewTracer(tp)
+				prepared := prepare(t, tr, matmulSpec())
 				for range 2 {
-					test.record(tr, prepare(t, tr, matmulSpec()), p)
+					switch name {
+					case "Prepared.Record":
+						prepared.Record(t.Context(), early)
+					case "Recorder.Record":
+						p.Recorder(t.Context()).Record("matmul", "", early).Finish()
+					case "Launch":
+						prepared.Record(t.Context(), optrace.Times{Start: started, End: ended, Launch: ms / 1000})
+					case "EndAt":
+						_, o := tr.Start(t.Context(), "matmul", "")
+						o.EndAt(ms * 1000)
+					case "StartAt":
+						_, o := prepared.StartAt(t.Context(), 1000)
+						o.EndAt(started)
+					}
 				}
 			})
-			check.Equal(t, "told", "optrace: recording operations: times are Unix nanoseconds; "+test.want, <-told)
+			check.Equal(t, "told", "optrace: recording operations: times are Unix nanoseconds; "+want, <-told)
 			if len(ops) != 2 || len(told) > 0 {
 				t.Errorf("%d operations, and %d more errors", len(ops), len(told))
 			}
@@ -271,9 +260,9 @@ func TestEarlyTimes(t *testing.T) {
 }
 
 // Operations of an unsampled trace are not recorded, except by a Processor that takes all spans. A Processor counts
-// them.
+// them, and unsampled spans as skipped.
 func TestRecordUnsampled(t *testing.T) {
-	for want, opts := range map[uint64][]optrace.ProcessorOption{0: nil, 2: {optrace.WithRecordOnly()}} {
+	for want, opts := range map[uint64][]optrace.ProcessorOption{0: nil, 3: {optrace.WithRecordOnly()}} {
 		p := newProcessor(t, newExporter(t, io.Discard), opts...)
 		tp := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()), sdktrace.WithSpanProcessor(p))
 		ctx, _ := tp.Tracer("app").Start(t.Context(), "request")
@@ -281,7 +270,10 @@ func TestRecordUnsampled(t *testing.T) {
 		rec := p.Recorder(ctx)
 		rec.Record("a", "", ran).Record("b", "", ran)
 		rec.Finish()
+		unsampled := spantest.Operation(0)
+		unsampled.SpanContext = unsampled.SpanContext.WithTraceFlags(0)
+		p.OnEnd(unsampled.Snapshot())
 		shutdown(t, tp)
-		check.Equal(t, "stats", optrace.Stats{Recorded: want, Written: want, Skipped: 2 - want}, p.Stats())
+		check.Equal(t, "stats", optrace.Stats{Recorded: want, Written: want, Skipped: 3 - want}, p.Stats())
 	}
 }

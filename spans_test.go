@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -31,7 +30,6 @@ import (
 	"github.com/optrace/optrace/internal/testing/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
-	"github.com/optrace/optrace/op/entries"
 )
 
 // Faults of a span are warnings on its entry, in every format. The operation stays, without the unknown values.
@@ -191,52 +189,14 @@ var convertKeys = []string{
 	"pytorch.device.index", "pytorch.device_memory_usage_bytes", "op", "device", "kept",
 }
 
-// For any span: no panic, whole lines only, and each entry is valid and survives a round trip.
-func FuzzConvert(f *testing.F) {
-	f.Add([]byte{})
-	random := rand.NewChaCha8([32]byte{})
-	for range 50 {
-		seed := make([]byte, 600)
-		_, _ = random.Read(seed)
-		f.Add(seed)
-	}
-	var mapping attr.Mapping
-	mapping.Keep("kept")
-	f.Fuzz(func(t *testing.T, data []byte) {
-		r := &spantest.Random{Data: data, Keys: convertKeys}
-		var spans []sdktrace.ReadOnlySpan
-		for range 1 + r.Below(3) {
-			stub := r.Span()
-			spans = append(spans, stub.Snapshot())
-		}
-		var out bytes.Buffer
-		exp := newExporter(t, &out, optrace.WithMapping(&mapping))
-		export(t, exp, spans...)
-		written := uint64(0)
-		for line := range bytes.Lines(out.Bytes()) {
-			line, ended := bytes.CutSuffix(line, []byte("\n"))
-			rec, err := entries.DecodeLine(line)
-			if err != nil || !ended {
-				t.Fatalf("line %q (ended: %v): %v", line, ended, err)
-			}
-			if rec.Entry == nil {
-				continue
-			}
-			written++
-			check.OK(t, rec.Entry.Validate())
-			check.Equal(t, "an entry that is read and written", string(line), string(rec.Entry.AppendJSON(nil)))
-		}
-		check.Equal(t, "entries that are written and dropped", [2]uint64{written, 0},
-			[2]uint64{exp.Stats().Written, exp.Stats().Dropped})
-	})
-}
-
-// Spans of the SDK convert like spans of all other sources. The entries come from the converter, because writers omit
-// inferred values.
-func TestConformance(t *testing.T) {
+// A Converter gives the records of any span without an Exporter. Cases of package optest are in internal/model/attrmap.
+func TestConverter(t *testing.T) {
 	conv := optrace.NewConverter(nil)
-	optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {
-		t.Helper()
-		return conv.Entry(c.Stub(t).Snapshot())
-	})
+	e, isOp := conv.Entry(spantest.Operation(3).Snapshot())
+	check.Equal(t, "step of the operation", op.Known(3), e.Step)
+	_, isRequestOp := conv.Entry(spantest.Request().Snapshot())
+	_, isNilOp := conv.Entry(nil)
+	check.Equal(t, "operations", [3]bool{true, false, false}, [3]bool{isOp, isRequestOp, isNilOp})
+	check.Equal(t, "ancestor", "POST /generate", conv.Ancestor(spantest.Request().Snapshot()).Name)
+	check.Equal(t, "ancestor of nothing", nil, conv.Ancestor(nil))
 }

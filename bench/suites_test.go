@@ -148,27 +148,6 @@ func TestMeasuresAreDescribed(t *testing.T) {
 	}
 }
 
-func TestChoose(t *testing.T) {
-	all := []measure.Measure{{Name: "a", Target: 1}, {Name: "b"}, {Name: "c"}}
-	for _, tt := range []struct {
-		only string
-		want []string
-	}{
-		{"", []string{"a", "b", "c"}},
-		{"b, a", []string{"a", "b"}},
-		{"x", nil},
-	} {
-		chosen, err := choose(slices.Clone(all), tt.only)
-		var got []string
-		for _, m := range chosen {
-			got = append(got, m.Name)
-		}
-		if !slices.Equal(got, tt.want) || (err != nil) != (tt.want == nil) {
-			t.Errorf("only %q: %v, %v; want %v", tt.only, got, err, tt.want)
-		}
-	}
-}
-
 func TestWaysReplacesTheTableOfADocument(t *testing.T) {
 	document := filepath.Join(t.TempDir(), "recording.md")
 	check.OK(t, os.WriteFile(document, []byte("before\n<!-- table -->\nold\n<!-- end of table -->\nbehind\n"), 0o600))

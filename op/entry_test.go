@@ -159,47 +159,35 @@ func TestInt(t *testing.T) {
 
 func TestIDs(t *testing.T) {
 	trace := op.TraceID{0x5b, 0x8e, 0xff, 0xf7, 0x98, 0x03, 0x81, 0x03, 0xd2, 0x69, 0xb6, 0x33, 0x81, 0x3f, 0xc6, 0x0c}
-	for _, test := range []struct {
-		text string
-		want op.TraceID
-		ok   bool
-	}{
-		{"5b8efff798038103d269b633813fc60c", trace, true}, {"5B8EFFF798038103D269B633813FC60C", trace, true},
-		{"d269b633813fc60c", op.TraceID{8: 0xd2, 0x69, 0xb6, 0x33, 0x81, 0x3f, 0xc6, 0x0c}, true},
-		// Jaeger, high half zero
-		{"00000000000000000000000000000000", op.TraceID{}, true},
-		{"", op.TraceID{}, false}, {"5b8e", op.TraceID{}, false}, {"5b8efff798038103d269b633813fc60", op.TraceID{},
-			false},
-		{"5b8efff798038103d269b633813fc60g", op.TraceID{}, false}, {"W46P95gDgQPSabYzgT/GDA==", op.TraceID{}, false},
+	for text, want := range map[string]op.TraceID{
+		"5b8efff798038103d269b633813fc60c": trace, "5B8EFFF798038103D269B633813FC60C": trace,
+		"d269b633813fc60c":                 {8: 0xd2, 0x69, 0xb6, 0x33, 0x81, 0x3f, 0xc6, 0x0c}, // Jaeger, high half zero
+		"00000000000000000000000000000000": {},
 	} {
-		got, ok := op.ParseTraceID([]byte(test.text))
-		if got != test.want || ok != test.ok {
-			t.Errorf("ParseTraceID(%q) = %v, %v, want %v, %v", test.text, got, ok, test.want, test.ok)
+		if got, ok := op.ParseTraceID([]byte(text)); got != want || !ok {
+			t.Errorf("ParseTraceID(%q) = %v, %v, want %v", text, got, ok, want)
 		}
 	}
 	span := op.SpanID{0xee, 0xe1, 0x9b, 0x7e, 0xc3, 0xc1, 0xb1, 0x74}
-	for _, test := range []struct {
-		text string
-		want op.SpanID
-		ok   bool
-	}{
-		{"eee19b7ec3c1b174", span, true}, {"EEE19B7EC3C1B174", span, true},
-		{"eee19b7ec3c1b17", op.SpanID{}, false}, {"eee19b7ec3c1b17x", op.SpanID{}, false}, {"", op.SpanID{}, false},
-	} {
-		got, ok := op.ParseSpanID([]byte(test.text))
-		if got != test.want || ok != test.ok {
-			t.Errorf("ParseSpanID(%q) = %v, %v, want %v, %v", test.text, got, ok, test.want, test.ok)
+	for _, text := range []string{"eee19b7ec3c1b174", "EEE19B7EC3C1B174"} {
+		if got, ok := op.ParseSpanID([]byte(text)); got != span || !ok {
+			t.Errorf("ParseSpanID(%q) = %v, %v, want %v", text, got, ok, span)
 		}
 	}
-	if trace.String() != "5b8efff798038103d269b633813fc60c" || span.String() != "eee19b7ec3c1b174" {
-		t.Errorf("String() = %s, %s", trace, span)
+	for _, text := range []string{"", "5b8e", "5b8efff798038103d269b633813fc60", "5b8efff798038103d269b633813fc60g",
+		"W46P95gDgQPSabYzgT/GDA==", "eee19b7ec3c1b17", "eee19b7ec3c1b17x"} {
+		id, isTrace := op.ParseTraceID([]byte(text))
+		spanID, isSpan := op.ParseSpanID([]byte(text))
+		if isTrace || isSpan || !id.IsZero() || !spanID.IsZero() {
+			t.Errorf("%q is read as %v and %v", text, id, spanID)
+		}
 	}
-	if text, err := json.Marshal([]any{trace, span}); string(text) != `["5b8efff798038103d269b633813fc60c",`+
-		`"eee19b7ec3c1b174"]` || err != nil {
-		t.Errorf("JSON = %s, %v", text, err)
-	}
-	if trace.IsZero() || span.IsZero() || !(op.TraceID{}).IsZero() || !(op.SpanID{}).IsZero() {
-		t.Error("IsZero is wrong")
+	const want = `["5b8efff798038103d269b633813fc60c","eee19b7ec3c1b174"]`
+	text, err := json.Marshal([]any{trace, span})
+	check.Equal(t, "JSON", want, string(text))
+	check.Equal(t, "String()", want, fmt.Sprintf("[%q,%q]", trace.String(), span.String()))
+	if err != nil || trace.IsZero() || span.IsZero() {
+		t.Errorf("IsZero is wrong, or %v", err)
 	}
 }
 
@@ -264,59 +252,37 @@ func TestParseDType(t *testing.T) {
 	}
 }
 
+// The names are separated by "; ".
 func TestInferKind(t *testing.T) {
 	for _, test := range []struct {
-		name       string
 		kind       op.Kind
 		rule       op.KindRule
 		deviceKind op.Kind
+		names      string
 	}{
-		{"matmul", op.KindCompute, op.RuleDefault, op.KindCompute},
-		{"", op.KindCompute, op.RuleDefault, op.KindCompute},
-		{"ncclDevKernel_AllReduce_Sum_f32_RING_LL", op.KindCollective, op.RuleLibrary, op.KindCollective},
-		{"rcclGenericKernel", op.KindCollective, op.RuleLibrary, op.KindCollective},
-		{"HCCL_x", op.KindCollective, op.RuleLibrary, op.KindCollective},
-		{"oneccl_x", op.KindCollective, op.RuleLibrary, op.KindCollective},
-		{"mscclKernel", op.KindCollective, op.RuleLibrary, op.KindCollective},
-		{"my_nccl", op.KindCompute, op.RuleDefault, op.KindCompute}, // a prefix, not a word
-		{"allreduce", op.KindCollective, op.RuleName, op.KindCollective},
-		{"c10d::AllReduce_", op.KindCollective, op.RuleName, op.KindCollective},
-		{"all_gather_into_tensor", op.KindCollective, op.RuleName, op.KindCollective},
-		{"all_reduce", op.KindCollective, op.RuleName, op.KindCollective},
-		{"All-Reduce.3", op.KindCollective, op.RuleName, op.KindCollective},
-		{"MPI_Alltoallv", op.KindCollective, op.RuleName, op.KindCollective},
-		{"reduce_all", op.KindCompute, op.RuleDefault, op.KindCompute},
-		{"reduce_scatter", op.KindCollective, op.RuleName, op.KindCollective},
-		{"broadcast_coalesced", op.KindCollective, op.RuleName, op.KindCompute},
-		{"isend", op.KindCollective, op.RuleName, op.KindCompute},
-		{"RECV", op.KindCollective, op.RuleName, op.KindCompute},
-		{"recommendation_mlp", op.KindCompute, op.RuleDefault, op.KindCompute},
-		{"commit", op.KindCompute, op.RuleDefault, op.KindCompute},
-		{"record_param_comms", op.KindCollective, op.RuleName, op.KindCompute},
-		{"small_reduce", op.KindCompute, op.RuleDefault, op.KindCompute},
-		{"c10d::broadcast_", op.KindCollective, op.RuleName, op.KindCompute},
-		{"broadcast_in_dim", op.KindCompute, op.RuleDefault, op.KindCompute},
-		{"aten::broadcast_tensors", op.KindCompute, op.RuleDefault, op.KindCompute},
-		{"broadcast.5", op.KindCompute, op.RuleDefault, op.KindCompute}, // an operation of XLA
-		{"KJTAllToAllSplits", op.KindCollective, op.RuleName, op.KindCollective},
-		{"void vllm::cross_device_reduce_1stage<__half, 2>(RankData*)", op.KindCompute, op.RuleDefault, op.KindCollective},
-		{"void deep_ep::intranode::dispatch<8, 768>(int4*)", op.KindCompute, op.RuleDefault, op.KindCollective},
-		{"deep_ep::layout::get_layout", op.KindCompute, op.RuleDefault, op.KindCompute},
-		{"void gemm<AllReduceEpilogue>(comm)", op.KindCollective, op.RuleName, op.KindCompute},
-		{"triton_poi_fused_all_reduce_3", op.KindCollective, op.RuleName, op.KindCompute},
-		{"__amd_rocclr_copyBuffer", op.KindCompute, op.RuleDefault, op.KindMemory},
-		{"__amd_rocclr_fillBufferAligned", op.KindCompute, op.RuleDefault, op.KindMemory},
-		{"event_wait", op.KindCompute, op.RuleDefault, op.KindControl},
-		{"Memcpy HtoD", op.KindMemory, op.RuleName, op.KindMemory},
-		{"memset", op.KindMemory, op.RuleName, op.KindMemory},
-		{"my_memcpy", op.KindCompute, op.RuleDefault, op.KindCompute},
-		{"memcpy_broadcast", op.KindCollective, op.RuleName, op.KindMemory},
+		{op.KindCompute, op.RuleDefault, op.KindCompute, "matmul; ; my_nccl; reduce_all; recommendation_mlp; commit; " +
+			"small_reduce; broadcast_in_dim; aten::broadcast_tensors; broadcast.5; my_memcpy; " +
+			"deep_ep::layout::get_layout"},
+		{op.KindCollective, op.RuleLibrary, op.KindCollective, "ncclDevKernel_AllReduce_Sum_f32_RING_LL; " +
+			"rcclGenericKernel; HCCL_x; oneccl_x; mscclKernel"},
+		{op.KindCollective, op.RuleName, op.KindCollective, "allreduce; c10d::AllReduce_; all_gather_into_tensor; " +
+			"all_reduce; All-Reduce.3; MPI_Alltoallv; reduce_scatter; KJTAllToAllSplits"},
+		{op.KindCollective, op.RuleName, op.KindCompute, "broadcast_coalesced; isend; RECV; record_param_comms; " +
+			"c10d::broadcast_; void gemm<AllReduceEpilogue>(comm); triton_poi_fused_all_reduce_3"},
+		{op.KindCompute, op.RuleDefault, op.KindCollective,
+			"void vllm::cross_device_reduce_1stage<__half, 2>(RankData*); void deep_ep::intranode::dispatch<8, 768>(int4*)"},
+		{op.KindCompute, op.RuleDefault, op.KindMemory, "__amd_rocclr_copyBuffer; __amd_rocclr_fillBufferAligned"},
+		{op.KindCompute, op.RuleDefault, op.KindControl, "event_wait"},
+		{op.KindMemory, op.RuleName, op.KindMemory, "Memcpy HtoD; memset"},
+		{op.KindCollective, op.RuleName, op.KindMemory, "memcpy_broadcast"},
 	} {
-		if kind, rule := op.InferKind(test.name); kind != test.kind || rule != test.rule {
-			t.Errorf("InferKind(%q) = %s by %s, want %s by %s", test.name, kind, rule, test.kind, test.rule)
-		}
-		if kind, _ := op.InferDeviceKind(test.name); kind != test.deviceKind {
-			t.Errorf("InferDeviceKind(%q) = %s, want %s", test.name, kind, test.deviceKind)
+		for name := range strings.SplitSeq(test.names, "; ") {
+			if kind, rule := op.InferKind(name); kind != test.kind || rule != test.rule {
+				t.Errorf("InferKind(%q) = %s by %s, want %s by %s", name, kind, rule, test.kind, test.rule)
+			}
+			if kind, _ := op.InferDeviceKind(name); kind != test.deviceKind {
+				t.Errorf("InferDeviceKind(%q) = %s, want %s", name, kind, test.deviceKind)
+			}
 		}
 	}
 }

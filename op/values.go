@@ -50,14 +50,17 @@ func (i Int) append(dst []byte) []byte {
 }
 
 // UnmarshalJSON reads a number or null.
-func (i *Int) UnmarshalJSON(text []byte) error {
-	var v *int64
-	err := json.Unmarshal(text, &v)
-	*i = Int{}
-	if v != nil {
-		*i = Known(*v)
-	}
+func (i *Int) UnmarshalJSON(text []byte) (err error) {
+	i.V, i.Known, err = unmarshalNumber[int64](text)
 	return err
+}
+
+func unmarshalNumber[N int64 | float64](text []byte) (n N, known bool, err error) {
+	var v *N
+	if err = json.Unmarshal(text, &v); v != nil {
+		n = *v
+	}
+	return n, v != nil, err
 }
 
 // Float is a number, perhaps unknown. The zero value is unknown.
@@ -87,13 +90,8 @@ func (f Float) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads a number or null.
-func (f *Float) UnmarshalJSON(text []byte) error {
-	var v *float64
-	err := json.Unmarshal(text, &v)
-	*f = Float{}
-	if v != nil {
-		*f = KnownFloat(*v)
-	}
+func (f *Float) UnmarshalJSON(text []byte) (err error) {
+	f.V, f.Known, err = unmarshalNumber[float64](text)
 	return err
 }
 

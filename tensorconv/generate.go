@@ -91,32 +91,24 @@ import (
 type registry struct{ spans, groups []*group }
 
 type group struct {
-	ID          string       `yaml:"id"`
-	Type        string       `yaml:"type"`
-	DisplayName string       `yaml:"display_name"`
-	SpanKind    string       `yaml:"span_kind"`
-	Stability   string       `yaml:"stability"`
-	Brief       string       `yaml:"brief"`
-	Note        string       `yaml:"note"`
-	Attributes  []*attribute `yaml:"attributes"`
+	ID, Type, Stability, Brief, Note string
+	DisplayName                      string `yaml:"display_name"`
+	SpanKind                         string `yaml:"span_kind"`
+	Attributes                       []*attribute
 }
 
 // attribute is a definition of an attribute, or a reference to one.
 type attribute struct {
-	ID          string      `yaml:"id"`
-	Ref         string      `yaml:"ref"`
-	Type        valueType   `yaml:"type"`
-	Stability   string      `yaml:"stability"`
-	Brief       string      `yaml:"brief"`
-	Note        string      `yaml:"note"`
-	Examples    []any       `yaml:"examples"`
-	Requirement requirement `yaml:"requirement_level"`
-	Annotations struct {
-		Key   string `yaml:"key"`   // constant in package attrkey, or ""
-		Const string `yaml:"const"` // constant in package tensorconv, or ""
-		Entry string `yaml:"entry"` // key in the entries format, with a dot before a nested key
-		Type  string `yaml:"type"`  // overrides the type
-	} `yaml:"annotations"`
+	ID, Ref, Stability, Brief, Note string
+	Type                            valueType
+	Examples                        []any
+	Requirement                     requirement `yaml:"requirement_level"`
+	Annotations                     struct {
+		Key   string // constant in package attrkey, or ""
+		Const string // constant in package tensorconv, or ""
+		Entry string // key in the entries format, with a dot before a nested key
+		Type  string // overrides the type
+	}
 }
 
 func (a *attribute) name() string { return a.Ref + a.ID }
@@ -139,27 +131,19 @@ type valueType struct {
 
 // UnmarshalYAML implements [yaml.Unmarshaler].
 func (t *valueType) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind == yaml.ScalarNode {
-		t.name = n.Value
-		if !slices.Contains([]string{"string", "int", "string[]", "int[]", "any", "double"}, t.name) {
-			return fmt.Errorf("line %d: unknown type %q", n.Line, t.name)
+	t.name = n.Value
+	var enum struct{ Members []struct{ Value string } }
+	if n.Kind != yaml.ScalarNode {
+		t.name = "string"
+		if err := n.Decode(&enum); err != nil || len(enum.Members) == 0 {
+			return cmp.Or(err, fmt.Errorf("line %d: a type without name and members", n.Line))
 		}
-		return nil
 	}
-	var enum struct {
-		Members []struct {
-			Value string `yaml:"value"`
-		} `yaml:"members"`
-	}
-	if err := n.Decode(&enum); err != nil {
-		return err
-	}
-	if len(enum.Members) == 0 {
-		return fmt.Errorf("line %d: a type without name and members", n.Line)
-	}
-	t.name = "string"
 	for _, m := range enum.Members {
 		t.values = append(t.values, m.Value)
+	}
+	if !slices.Contains([]string{"string", "int", "string[]", "int[]", "any", "double"}, t.name) {
+		return fmt.Errorf("line %d: unknown type %q", n.Line, t.name)
 	}
 	return nil
 }
@@ -229,9 +213,7 @@ func load(dir string) (*registry, error) {
 func read(text []byte) ([]*group, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)
-	var f struct {
-		Groups []*group `yaml:"groups"`
-	}
+	var f struct{ Groups []*group }
 	if err := dec.Decode(&f); err != nil {
 		return nil, err
 	}
@@ -347,23 +329,24 @@ func conventions(r *registry, old []byte) ([]byte, error) {
 	var b bytes.Buffer
 	b.Write(before)
 	b.WriteString(beginMark)
+	required := make(map[string]requirement)
 	for _, g := range r.spans {
-		note := strings.TrimSpace(g.Note)
-		fmt.Fprintf(&b, "\n### Span `%s`\n\n%s %s\n\n| attribute | requirement |\n|---|---|\n", g.ID, g.Brief, note)
+		fmt.Fprintf(&b, "\n### Span `%s`\n\n%s %s\n", g.ID, g.Brief, strings.TrimSpace(g.Note))
 		for _, a := range g.Attributes {
-			fmt.Fprintf(&b, "| `%s` | %s |\n", a.Ref, a.Requirement)
+			required[a.Ref] = a.Requirement
 		}
 	}
+	b.WriteString("\n| attribute | type | what | example | requirement | in entries |\n|---|---|---|---|---|---|\n")
 	for _, g := range r.groups {
-		fmt.Fprintf(&b, "\n### %s\n\n%s\n\n", g.DisplayName, g.Brief)
-		b.WriteString("| attribute | type | what | example | in entries |\n|---|---|---|---|---|\n")
+		fmt.Fprintf(&b, "| **%s** | | %s | | | |\n", g.DisplayName, strings.TrimSpace(g.Brief))
 		for _, a := range g.Attributes {
 			entry := ""
 			if a.Annotations.Entry != "" {
 				entry = "`" + a.Annotations.Entry + "`"
 			}
 			typ := cmp.Or(a.Annotations.Type, a.Type.name)
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", a.name(), typ, a.describe(), a.example(), entry)
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", a.name(), typ, a.describe(), a.example(),
+				required[a.name()], entry)
 		}
 	}
 	b.WriteString("\n" + endMark)

@@ -20,58 +20,50 @@ import (
 
 // The keys are a contract with other instrumentation and readers.
 func TestAttributes(t *testing.T) {
-	tests := []struct {
-		kv    attribute.KeyValue
-		key   string
-		value attribute.Value
-	}{
-		{tensorconv.OpName("matmul"), "tensor.op.name", attribute.StringValue("matmul")},
-		{tensorconv.OpKind(op.KindMemory), "tensor.op.kind", attribute.StringValue("memory")},
-		{tensorconv.OpPath("encoder.0"), "tensor.op.path", attribute.StringValue("encoder.0")},
-		{tensorconv.OpFLOPCount(7), "tensor.op.flop_count", attribute.Int64Value(7)},
-		{tensorconv.OpSideHost, "tensor.op.side", attribute.StringValue("host")},
-		{tensorconv.DeviceID("cuda:0"), "tensor.device.id", attribute.StringValue("cuda:0")},
-		{tensorconv.StreamID(3), "tensor.stream.id", attribute.Int64Value(3)},
-		{tensorconv.LaunchTime(1_700_000_000_000_000_000), "tensor.launch.time",
-			attribute.Int64Value(1_700_000_000_000_000_000)},
-		{tensorconv.ClockError(2000), "tensor.clock.error", attribute.Int64Value(2000)},
-		{tensorconv.Step(12), "tensor.step", attribute.Int64Value(12)},
-		{tensorconv.DType(op.F32), "tensor.dtype", attribute.StringValue("f32")},
-		{tensorconv.InputDTypes(op.F32, op.I64), "tensor.input.dtypes",
-			attribute.StringSliceValue([]string{"f32", "i64"})},
-		{tensorconv.InputShapes(), "tensor.input.shapes", attribute.SliceValue()},
-		{
-			tensorconv.InputShapes([]int64{2, 3}, []int64{}, nil), "tensor.input.shapes",
-			attribute.SliceValue(attribute.Int64SliceValue([]int64{2, 3}), attribute.Int64SliceValue(nil),
-				attribute.Value{}),
-		},
-		{
-			tensorconv.InputShapesText([]int64{2, 3}, []int64{}, nil, []int64{-1, 3}, []int64{7}),
-			"tensor.input.shapes",
-			attribute.StringSliceValue([]string{"2x3", "[]", "?", "[-1,3]", "7"}),
-		},
-		{tensorconv.InputShapeAt(11, 2, 3), "tensor.input.11.shape", attribute.Int64SliceValue([]int64{2, 3})},
-		{tensorconv.OutputShape(2, 3), "tensor.output.shape", attribute.Int64SliceValue([]int64{2, 3})},
-		{tensorconv.OutputShape(), "tensor.output.shape", attribute.Int64SliceValue(nil)},
-		{tensorconv.OutputElements(6), "tensor.output.elements", attribute.Int64Value(6)},
-		{tensorconv.MemorySize(24), "tensor.memory.size", attribute.Int64Value(24)},
-		{tensorconv.CollectiveName("all_reduce"), "tensor.collective.name", attribute.StringValue("all_reduce")},
-		{tensorconv.CollectiveGroupName("dp"), "tensor.collective.group.name", attribute.StringValue("dp")},
-		{tensorconv.CollectiveGroupSize(8), "tensor.collective.group.size", attribute.Int64Value(8)},
-		{tensorconv.CollectiveSequence(4), "tensor.collective.sequence", attribute.Int64Value(4)},
-		{tensorconv.CollectivePeerRank(1), "tensor.collective.peer_rank", attribute.Int64Value(1)},
-		{tensorconv.CollectiveInElements(5), "tensor.collective.in_elements", attribute.Int64Value(5)},
-		{tensorconv.CollectiveOutElements(6), "tensor.collective.out_elements", attribute.Int64Value(6)},
-		{tensorconv.LinkWeight(9), "tensor.link.weight", attribute.Int64Value(9)},
-		{tensorconv.LinkWeightAttention(9), "tensor.link.weight.attention", attribute.Int64Value(9)},
-		{tensorconv.Rank(2), "tensor.rank", attribute.Int64Value(2)},
-		{tensorconv.WorldSize(4), "tensor.world_size", attribute.Int64Value(4)},
-	}
-	for _, tt := range tests {
-		if string(tt.kv.Key) != tt.key || tt.kv.Value != tt.value {
-			t.Errorf("%s is %v of %s, want %v of %s", tt.kv.Key, tt.kv.Value, tt.kv.Value.Type(), tt.value,
-				tt.value.Type())
+	verify := func(want, got attribute.KeyValue) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s is %v of %s, want %v of %s", want.Key, got, got.Value.Type(), want, want.Value.Type())
 		}
+	}
+	for key, of := range map[string]func(int64) attribute.KeyValue{
+		"tensor.op.flop_count": tensorconv.OpFLOPCount, "tensor.stream.id": tensorconv.StreamID,
+		"tensor.launch.time": tensorconv.LaunchTime, "tensor.clock.error": tensorconv.ClockError,
+		"tensor.step": tensorconv.Step, "tensor.output.elements": tensorconv.OutputElements,
+		"tensor.memory.size": tensorconv.MemorySize, "tensor.collective.group.size": tensorconv.CollectiveGroupSize,
+		"tensor.collective.sequence":     tensorconv.CollectiveSequence,
+		"tensor.collective.peer_rank":    tensorconv.CollectivePeerRank,
+		"tensor.collective.in_elements":  tensorconv.CollectiveInElements,
+		"tensor.collective.out_elements": tensorconv.CollectiveOutElements,
+		"tensor.link.weight":             tensorconv.LinkWeight,
+		"tensor.link.weight.attention":   tensorconv.LinkWeightAttention,
+		"tensor.rank":                    tensorconv.Rank, "tensor.world_size": tensorconv.WorldSize,
+	} {
+		verify(attribute.Int64(key, 1<<60), of(1<<60))
+	}
+	for key, of := range map[string]func(string) attribute.KeyValue{
+		"tensor.op.name": tensorconv.OpName, "tensor.op.path": tensorconv.OpPath,
+		"tensor.device.id": tensorconv.DeviceID,
+		"tensor.phase":     tensorconv.Phase, "tensor.collective.name": tensorconv.CollectiveName,
+		"tensor.collective.group.name": tensorconv.CollectiveGroupName,
+	} {
+		verify(attribute.String(key, "a.0"), of("a.0"))
+	}
+	for _, tt := range []struct{ want, got attribute.KeyValue }{
+		{attribute.String("tensor.op.kind", "memory"), tensorconv.OpKind(op.KindMemory)},
+		{attribute.String("tensor.op.side", "host"), tensorconv.OpSideHost},
+		{attribute.String("tensor.dtype", "f32"), tensorconv.DType(op.F32)},
+		{attribute.StringSlice("tensor.input.dtypes", []string{"f32", "i64"}), tensorconv.InputDTypes(op.F32, op.I64)},
+		{attribute.Slice("tensor.input.shapes"), tensorconv.InputShapes()},
+		{attribute.Slice("tensor.input.shapes", attribute.Int64SliceValue([]int64{2, 3}),
+			attribute.Int64SliceValue(nil), attribute.Value{}), tensorconv.InputShapes([]int64{2, 3}, []int64{}, nil)},
+		{attribute.StringSlice("tensor.input.shapes", []string{"2x3", "[]", "?", "[-1,3]", "7"}),
+			tensorconv.InputShapesText([]int64{2, 3}, []int64{}, nil, []int64{-1, 3}, []int64{7})},
+		{attribute.Int64Slice("tensor.input.11.shape", []int64{2, 3}), tensorconv.InputShapeAt(11, 2, 3)},
+		{attribute.Int64Slice("tensor.output.shape", []int64{2, 3}), tensorconv.OutputShape(2, 3)},
+		{attribute.Int64Slice("tensor.output.shape", nil), tensorconv.OutputShape()},
+	} {
+		verify(tt.want, tt.got)
 	}
 }
 

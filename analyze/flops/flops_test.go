@@ -9,6 +9,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/ingest/ort"
+	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
@@ -36,11 +37,21 @@ func shape(t testing.TB, text string) op.Shape {
 	if text == "?" {
 		return nil
 	}
-	s, ok := attrmap.ParseShape(text)
-	if !ok {
+	s := parseShape(text)
+	if s == nil {
 		t.Fatalf("%q is no shape", text)
 	}
 	return s
+}
+
+// parseShape returns the shape that readers make of a text, nil for none.
+func parseShape(text string) op.Shape {
+	b := attrmap.NewBuilder(nil)
+	b.Reset()
+	b.Str(attrkey.Name, "any")
+	b.Str(attrkey.OutputShape, text)
+	e, _ := b.Entry()
+	return e.OutputShape
 }
 
 const unknown = -1
@@ -330,10 +341,9 @@ func FuzzOf(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, inputs, output, dtype string) {
 		e := &op.Entry{Operation: name, DType: op.DType(dtype)}
 		for text := range strings.FieldsSeq(inputs) {
-			s, _ := attrmap.ParseShape(text)
-			e.InputShapes = append(e.InputShapes, s)
+			e.InputShapes = append(e.InputShapes, parseShape(text))
 		}
-		e.OutputShape, _ = attrmap.ParseShape(output)
+		e.OutputShape = parseShape(output)
 		for _, s := range append(e.InputShapes, e.OutputShape) {
 			for _, d := range s {
 				if d < op.Dynamic {

@@ -187,7 +187,7 @@ func (d *drags) savings(s *scheduler, duration int64) []int64 {
 	for set := range d.within {
 		d.less[set] = 0
 		if d.counts[set] > 0 && !d.equalsItsOperation(set, executions) {
-			d.less[set] = duration - s.run(int16(set))
+			d.less[set] = duration - s.run(set)
 		}
 	}
 	for set, of := range d.within {

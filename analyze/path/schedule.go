@@ -36,7 +36,7 @@ type scheduler struct {
 	nodes    []node
 	lanes    map[int32]int32 // the point of the latest end on each stream
 	parts    map[int32]*parts
-	savings  []saving
+	savings  [][]saving // by set
 	graph    schedule.Graph
 	variant  *schedule.Variant
 	events   []int32 // starts of nodes, and the complements of their numbers for ends
@@ -67,7 +67,6 @@ type parts struct {
 // saving is an edge that is shorter without a set.
 type saving struct {
 	edge int32
-	set  int16
 	ns   int64
 }
 
@@ -142,7 +141,9 @@ func (s *scheduler) add(row, parent int32, from, to int64) {
 // children follow their parent's. Children have larger numbers than their parents.
 func (s *scheduler) connect() {
 	s.graph.Reset()
-	s.savings = s.savings[:0]
+	for set := range s.savings {
+		s.savings[set] = s.savings[set][:0]
+	}
 	clear(s.lanes)
 	clear(s.parts)
 	s.edges = Edges{}
@@ -193,9 +194,16 @@ func (s *scheduler) saves(edge int32, ns int64, i int32) {
 	}
 	for _, set := range s.nodes[i].sets {
 		if set != noSet {
-			s.savings = append(s.savings, saving{edge, set, ns})
+			s.save(int(set), edge, ns)
 		}
 	}
+}
+
+func (s *scheduler) save(set int, edge int32, ns int64) {
+	for len(s.savings) <= set {
+		s.savings = append(s.savings, nil)
+	}
+	s.savings[set] = append(s.savings[set], saving{edge, ns})
 }
 
 func (s *scheduler) start(i int32) {
@@ -250,7 +258,7 @@ func (s *scheduler) finish(i, at int32, ns int64) {
 	s.saves(^at, ns, i)
 	for set, saved := range n.saved {
 		if saved > 0 {
-			s.savings = append(s.savings, saving{^at, int16(set), saved})
+			s.save(set, ^at, saved)
 		}
 	}
 }
@@ -333,18 +341,18 @@ func (s *scheduler) count(counts []int64) (saved bool) {
 }
 
 // run returns the total duration without a set: its operations take no time but keep their dependencies.
-func (s *scheduler) run(set int16) int64 {
-	for _, e := range s.savings {
-		if e.set == set {
-			s.variant.Set(e.edge, s.variant.Lag(e.edge)-e.ns)
-		}
+func (s *scheduler) run(set int) int64 {
+	var savings []saving
+	if set < len(s.savings) {
+		savings = s.savings[set]
+	}
+	for _, e := range savings {
+		s.variant.Set(e.edge, s.variant.Lag(e.edge)-e.ns)
 	}
 	s.variant.Run()
 	took := s.variant.Time(s.nodes[0].end)
-	for _, e := range s.savings {
-		if e.set == set {
-			s.variant.Undo(e.edge)
-		}
+	for _, e := range savings {
+		s.variant.Undo(e.edge)
 	}
 	return took
 }

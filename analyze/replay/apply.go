@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/order"
@@ -112,10 +111,17 @@ func (g *Graph) scaleHost(c Change, v *variant) (n int64, err error) {
 	}
 	for e := range g.g.all() {
 		lag := v.Lag(e.index)
-		isHost := e.kind == onThread || e.kind == ofRequest || e.kind == ofExecution || e.kind == whileHeld
+		isHost := e.kind == onThread || e.kind == ofRequest || e.kind == ofExecution || e.kind == whileHeld ||
+			e.kind == afterWait && g.isUnrecorded(e) && g.executionOf(e.owner) == trace.NoExecution ||
+			(e.kind == onStream || e.kind == afterLaunch) && !g.forest.Has(e.owner, trace.FlagLaunch)
 		if c.Select != "" && g.hosts != nil {
-			node := e.to >> 1
-			isHost = isHost && int(node) < len(g.hosts) && ofRank[g.hosts[node]]
+			of := none
+			if node := e.to >> 1; node < g.g.Owned() && isHost {
+				of = g.process[e.owner]
+			} else if int(node) < len(g.hosts) {
+				of = g.hosts[node]
+			}
+			isHost = isHost && ofRank[of]
 		}
 		if isHost && lag != dropped {
 			v.Set(e.index, int64(math.Round(float64(lag)*c.Factor)))
@@ -126,23 +132,25 @@ func (g *Graph) scaleHost(c Change, v *variant) (n int64, err error) {
 }
 
 // shortenPauses shortens the pauses of hosts to their usual time between two events.
-func (g *Graph) shortenPauses(v *variant) (n int64) {
+func (g *Graph) shortenPauses(v *variant) int64 {
 	const long = 100 * microsecond
-	usual := []int64{usualHost}
+	usual := make(times, long+1)
+	usual[usualHost]++
+	var pauses []int32
 	for e := range g.g.all() {
-		if ns := v.Lag(e.index); ns > 0 && ns <= long && g.isUnrecorded(e) {
-			usual = append(usual, ns)
+		switch ns := v.Lag(e.index); {
+		case ns <= 0 || !g.isUnrecorded(e):
+		case ns < int64(len(usual)):
+			usual[ns]++
+		default:
+			pauses = append(pauses, e.index)
 		}
 	}
-	slices.Sort(usual)
-	median := usual[len(usual)/2]
-	for e := range g.g.all() {
-		if v.Lag(e.index) > long && g.isUnrecorded(e) {
-			v.Set(e.index, median)
-			n++
-		}
+	median := usual.median(1, usualHost)
+	for _, e := range pauses {
+		v.Set(e, median)
 	}
-	return n
+	return int64(len(pauses))
 }
 
 // isUnrecorded reports whether an edge is time of a host without an operation or a call of it. A range with others in
@@ -157,6 +165,52 @@ func (g *Graph) isUnrecorded(e edge) bool {
 		return false
 	}
 	return !g.forest.Has(e.owner, trace.FlagOp) && len(g.forest.Tree.Children(e.owner)) > 0
+}
+
+// noWait lets the host go on in selected calls, and in the launching calls of selected copies.
+func (g *Graph) noWait(s *selection, v *variant) {
+	for e := range g.g.owned(s.has) {
+		if e.kind == afterWait {
+			v.Set(e.index, dropped)
+		}
+	}
+}
+
+// balance gives each device the mean of the devices' work on an operation in a step.
+func (g *Graph) balance(s *selection, v *variant) {
+	f := g.forest
+	type share struct {
+		name   int32
+		step   int64
+		device int32
+	}
+	work := make(map[share]int64)
+	total := make(map[share]int64) // device none
+	counts := make(map[share]int64)
+	of := func(r int32) (share, bool) {
+		k := share{f.Name(r), f.Step(r), f.Device(r)}
+		return k, s.rows[r] && g.isOnDevice(r) && f.Kind(r) != op.KindCollective
+	}
+	for r := range f.Rows() {
+		k, ok := of(r)
+		if !ok {
+			continue
+		}
+		if work[k] == 0 {
+			counts[share{k.name, k.step, none}]++
+		}
+		work[k] += f.Duration(r)
+		total[share{k.name, k.step, none}] += f.Duration(r)
+	}
+	g.limit(s, v, func(r int32, ns int64) int64 {
+		k, ok := of(r)
+		all := share{k.name, k.step, none}
+		if !ok || work[k] == 0 {
+			return ns
+		}
+		mean := float64(total[all]) / float64(counts[all])
+		return int64(float64(ns) * mean / float64(work[k]))
+	})
 }
 
 // warm shortens the operations of the first step to the median of their like in the other steps. Steps are counted by
@@ -200,8 +254,10 @@ func (g *Graph) warm(v *variant) int64 {
 	return s.count
 }
 
-// remove takes out operations, the calls that launched them, and host operators that launched nothing else.
+// remove takes out operations, what is within those of hosts, the calls that launched them, and host operators that
+// launched nothing else.
 func (g *Graph) remove(s *selection, v *variant) {
+	g.addBelow(s)
 	g.addHosts(s)
 	g.addWithin(s)
 	for e := range g.g.owned(s.has) {
@@ -211,157 +267,7 @@ func (g *Graph) remove(s *selection, v *variant) {
 		}
 		v.Set(e.index, lag)
 	}
-}
-
-// addWithin adds the operations of hosts within selected calls, on the thread of the call.
-func (g *Graph) addWithin(s *selection) {
-	if len(s.calls) == 0 {
-		return
-	}
-	f := g.forest
-	var rows []int32
-	for r := range f.Rows() {
-		if f.Has(r, trace.FlagHost) && g.begin[r] != none {
-			rows = append(rows, r)
-		}
-	}
-	order.Rows(rows, f.Start, f.CompareStart)
-	for i := range s.calls {
-		c := &f.Calls[i]
-		at := sort.Search(len(rows), func(i int) bool { return f.Start(rows[i]) >= c.Start })
-		for ; at < len(rows) && f.Start(rows[at]) < c.Start+c.Duration; at++ {
-			r := rows[at]
-			if !c.Thread.Known || f.Names.Threads.Values[f.Thread(r)] == c.Thread.V {
-				s.rows[r] = true
-			}
-		}
-	}
-}
-
-// addHosts selects the host operators all of whose operations are selected, and those within them, without counting
-// them.
-func (g *Graph) addHosts(s *selection) {
-	f := g.forest
-	if !f.HasLaunchers() {
-		return
-	}
-	left := make(map[int32]int) // operations below each operator that are not selected, or -1 without selected ones
-	climb := func(r int32, visit func(host int32)) {
-		h := f.Launcher(r)
-		for depth := 0; h != trace.NoRow && depth < maxDepth; depth++ {
-			if !f.Has(h, trace.FlagHost) {
-				return
-			}
-			visit(h)
-			h = f.Tree.Parent[h]
-		}
-	}
-	hosts := make(map[int32]bool)
-	for _, r := range g.ops() {
-		if s.rows[r] {
-			climb(r, func(h int32) { hosts[h] = true })
-		}
-	}
-	if len(hosts) == 0 {
-		return
-	}
-	for _, r := range g.ops() {
-		if !s.rows[r] {
-			climb(r, func(h int32) { left[h]++ })
-		}
-	}
-	for h := range hosts {
-		if left[h] > 0 {
-			delete(hosts, h)
-		}
-	}
-	for r := range f.Rows() { // operators below
-		p := f.Tree.Parent[r]
-		if p != trace.NoRow && hosts[p] && f.Has(r, trace.FlagHost) && left[r] == 0 {
-			hosts[r] = true
-		}
-	}
-	for h := range hosts {
-		s.rows[h] = true
-	}
-}
-
-// addPairs adds, in recordings without launchers, the operations of hosts that run as often as selected operations of a
-// name, pair by pair in the order of their starts. More names of the host than of devices leave it open which.
-func (g *Graph) addPairs(s *selection) {
-	f := g.forest
-	if slices.ContainsFunc(g.ops(), func(r int32) bool { return s.rows[r] && f.Launcher(r) != trace.NoRow }) {
-		return
-	}
-	type set struct{ process, name int32 }
-	type times struct {
-		process int32
-		n       int
-	}
-	var lists [2]map[set][]int32 // of devices and of hosts
-	for side := range lists {
-		lists[side] = make(map[set][]int32)
-		for r := range f.Rows() {
-			isSide := f.Has(r, trace.FlagOp) && g.begin[r] != none && g.isOnDevice(r) == (side == 0)
-			if isSide && (side == 0 || f.Has(r, trace.FlagHost) && len(f.Tree.Children(r)) == 0) {
-				k := set{g.process[r], f.Name(r)}
-				lists[side][k] = append(lists[side][k], r)
-			}
-		}
-	}
-	selected := make(map[times][]int32)
-	names := make(map[times]int)
-	for k, rows := range lists[0] {
-		slices.SortStableFunc(rows, f.CompareStart)
-		if of := (times{k.process, len(rows)}); slices.ContainsFunc(rows, func(r int32) bool { return s.rows[r] }) {
-			names[of]++
-			if before := selected[of]; before == nil || k.name < f.Name(before[0]) {
-				selected[of] = rows
-			}
-		} else {
-			names[of] = math.MinInt32
-		}
-	}
-	for k := range lists[1] {
-		names[times{k.process, len(lists[1][k])}]--
-	}
-	for k, rows := range lists[1] {
-		of := times{k.process, len(rows)}
-		if names[of] < 0 {
-			continue
-		}
-		slices.SortStableFunc(rows, f.CompareStart)
-		for i, r := range selected[of] {
-			s.rows[rows[i]] = s.rows[rows[i]] || s.rows[r]
-		}
-	}
-}
-
-// like identifies calls with the same work.
-type like struct {
-	name            int32
-	flops, elements int64
-}
-
-func (g *Graph) likeness(r int32) like {
-	return like{g.forest.Name(r), g.forest.Flops(r), g.forest.Elements(r)}
-}
-
-// typical returns the median duration of like calls.
-func (g *Graph) typical(s *selection) map[like]int64 {
-	times := make(map[like]*[]int64)
-	for r := range g.forest.Rows() {
-		if s.rows[r] {
-			list := order.At(times, g.likeness(r))
-			*list = append(*list, g.forest.Duration(r))
-		}
-	}
-	medians := make(map[like]int64, len(times))
-	for k, list := range times {
-		slices.Sort(*list)
-		medians[k] = (*list)[len(*list)/2]
-	}
-	return medians
+	g.removeLaunches(s, v)
 }
 
 // overlap puts selected operations on a stream of their own. They wait for their launch, for what the recording states,
@@ -419,52 +325,6 @@ func (g *Graph) overlap(s *selection, v *variant) {
 // usualOverlap is the time between two operations of a stream once nothing is between them.
 const usualOverlap = microsecond
 
-// noWait lets the host go on in selected calls, and in the launching calls of selected copies.
-func (g *Graph) noWait(s *selection, v *variant) {
-	for e := range g.g.owned(s.has) {
-		if e.kind == afterWait {
-			v.Set(e.index, dropped)
-		}
-	}
-}
-
-// balance gives each device the mean of the devices' work on an operation in a step.
-func (g *Graph) balance(s *selection, v *variant) {
-	f := g.forest
-	type share struct {
-		name   int32
-		step   int64
-		device int32
-	}
-	work := make(map[share]int64)
-	total := make(map[share]int64) // device none
-	counts := make(map[share]int64)
-	of := func(r int32) (share, bool) {
-		k := share{f.Name(r), f.Step(r), f.Device(r)}
-		return k, s.rows[r] && g.isOnDevice(r) && f.Kind(r) != op.KindCollective
-	}
-	for r := range f.Rows() {
-		k, ok := of(r)
-		if !ok {
-			continue
-		}
-		if work[k] == 0 {
-			counts[share{k.name, k.step, none}]++
-		}
-		work[k] += f.Duration(r)
-		total[share{k.name, k.step, none}] += f.Duration(r)
-	}
-	g.limit(s, v, func(r int32, ns int64) int64 {
-		k, ok := of(r)
-		all := share{k.name, k.step, none}
-		if !ok || work[k] == 0 {
-			return ns
-		}
-		mean := float64(total[all]) / float64(counts[all])
-		return int64(float64(ns) * mean / float64(work[k]))
-	})
-}
-
 // fuse runs each occurrence of a sequence of names on a stream as one launch.
 func (g *Graph) fuse(text string, v *variant) (int64, error) {
 	f := g.forest
@@ -491,16 +351,13 @@ func (g *Graph) fuse(text string, v *variant) (int64, error) {
 			return len(names)
 		}
 	}
-	streams := make(map[int32][]int32)
-	for r := range f.Rows() {
-		if g.begin[r] != none && g.isOnDevice(r) {
-			streams[f.DeviceStreamOf(r)] = append(streams[f.DeviceStreamOf(r)], r)
-		}
-	}
+	ops := g.ops()
+	streams, first := order.GroupRows(ops, g.numStreams(), nil, func(i int32) int32 { return f.DeviceStreamOf(ops[i]) })
 	s := &selection{rows: make([]bool, f.Len())}
 	n := int64(0)
-	for _, rows := range streams {
-		slices.SortStableFunc(rows, f.CompareStart)
+	for stream := range first[1:] {
+		rows := streams[first[stream]:first[stream+1]]
+		order.Rows(rows, f.Start, f.CompareStart)
 		for i := 0; i < len(rows); i++ {
 			k := length(rows[i:])
 			if k == 0 {
@@ -531,6 +388,9 @@ func (g *Graph) fuse(text string, v *variant) (int64, error) {
 			v.Set(e.index, min(v.Lag(e.index), 0))
 		}
 	}
+	if keepsTime {
+		g.removeLaunches(s, v)
+	}
 	if n == 0 {
 		return 0, &UnknownError{Select: text}
 	}
@@ -549,35 +409,21 @@ func (g *Graph) elementwiseRun(rows []int32) int {
 	return n
 }
 
-// shortRun returns the number of short operations at the begin of rows of a stream, 0 for a few.
+// shortRun returns the number of short operations of a step at the begin of rows of a stream, 0 for a few.
 func (g *Graph) shortRun(rows []int32) int {
 	const (
 		few   = 4
 		short = 10 * microsecond
 	)
 	n := 0
-	for n < len(rows) && g.forest.Duration(rows[n]) < short && g.forest.Kind(rows[n]) == op.KindCompute {
+	f := g.forest
+	for n < len(rows) && f.Duration(rows[n]) < short && f.Kind(rows[n]) == op.KindCompute && f.Step(rows[n]) == f.Step(rows[0]) {
 		n++
 	}
 	if n < few {
 		return 0
 	}
 	return n
-}
-
-// request returns the rows of the requests of a selection request=TRACE_ID.
-func (g *Graph) request(text string) (map[int32]bool, error) {
-	rows := make(map[int32]bool)
-	id, ok := op.ParseTraceID([]byte(strings.TrimPrefix(text, "request=")))
-	for _, r := range g.roots {
-		if ok && g.forest.Node(r).TraceID() == id {
-			rows[r] = true
-		}
-	}
-	if len(rows) == 0 {
-		return nil, &UnknownError{Select: text}
-	}
-	return rows, nil
 }
 
 // without leaves out a request: its own operations and its part of shared executions, by weight or else equally.

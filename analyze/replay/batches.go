@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/optrace/optrace/analyze/internal/line"
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/trace"
 )
 
@@ -27,10 +29,17 @@ type engine struct {
 	largest, mostNew int      // requests in an execution, and in their first one
 	mixed            bool     // executions have new and other requests
 	delay            int64    // ns, the shortest from an arrival to an execution
-	samples          map[lawKey][]sample
-	laws             map[lawKey]law
+	samples          map[lawKey][]line.Sample
+	laws             map[lawKey]line.Line
+	next             []int // the request that the client of each sends after its answer, or -1; nil for other arrivals
 	sum, end         int64 // recorded: durations of the requests, last end
 	formed           formed
+}
+
+// lawKey names a law: an operation in executions without or with new requests.
+type lawKey struct {
+	name  int32
+	class int
 }
 
 // step is a recorded execution.
@@ -44,6 +53,9 @@ type step struct {
 	idle           int // 1 if nothing was waiting before
 }
 
+// end returns the recorded time of the answer.
+func (q *served) end() int64 { return q.arrival + q.duration }
+
 // class returns 1 for an execution with new requests, otherwise 0.
 func (s *step) class() int { return min(1, s.new) }
 
@@ -53,10 +65,12 @@ type served struct {
 	arrival, duration int64
 	first, last       int32     // executions
 	weights           []float64 // by execution
+	follows           bool      // the next of another one
 }
 
 // enginesOf returns the engines that explain their requests.
 func (g *Graph) enginesOf() (all []*engine) {
+	g.build()
 	f := g.forest
 	list := f.Executions.List
 	if len(list) == 0 {
@@ -75,7 +89,7 @@ func (g *Graph) enginesOf() (all []*engine) {
 		row := list[i].Row
 		e := byProcess[g.process[row]]
 		if e == nil {
-			e = &engine{laws: make(map[lawKey]law), samples: make(map[lawKey][]sample)}
+			e = &engine{laws: make(map[lawKey]line.Line), samples: make(map[lawKey][]line.Sample)}
 			byProcess[g.process[row]] = e
 			all = append(all, e)
 		}
@@ -110,7 +124,7 @@ func (g *Graph) enginesOf() (all []*engine) {
 			own[e] += f.Duration(r)
 		case steps[x] != nil:
 			k := lawKey{f.Name(r), steps[x].class()}
-			e.samples[k] = append(e.samples[k], sample{steps[x].weight, float64(f.Duration(r))})
+			e.samples[k] = append(e.samples[k], line.Sample{X: steps[x].weight, Y: float64(f.Duration(r))})
 		}
 	}
 	const little = 10
@@ -118,10 +132,11 @@ func (g *Graph) enginesOf() (all []*engine) {
 	recorded := g.g.Recorded()
 	for _, e := range all {
 		for k, list := range e.samples {
-			e.laws[k] = fit(list)
+			e.laws[k] = line.Fit(list)
 		}
 		e.samples = nil
 		e.findReady()
+		e.findClients()
 		e.formed = e.form(g.plan(e, recorded, recorded), nil)
 	}
 	return slices.DeleteFunc(all, func(e *engine) bool { return e.formed.sum <= 0 })
@@ -234,11 +249,45 @@ func (e *engine) findReady() {
 	}
 }
 
+// findClients finds whether clients send their requests, each soon after the answer to the one before. By chance few
+// requests arrive so soon after an answer that no other has followed.
+func (e *engine) findClients() {
+	n := len(e.served)
+	mean := e.sum / int64(n)
+	late := min(mean/10, 200*microsecond) // by which a span may end after its answer
+	left := order.Numbers(n, func(x, y int32) int { return cmp.Compare(e.served[x].end(), e.served[y].end()) })
+	next := slices.Repeat([]int{-1}, n)
+	var free []int32 // requests whose clients have sent no other
+	clients := n
+	for i, q := range e.served {
+		for len(left) > 0 && e.served[left[0]].end() <= q.arrival+late {
+			free = append(free, left[0])
+			left = left[1:]
+		}
+		if last := len(free) - 1; last >= 0 && int(free[last]) < i {
+			next[free[last]] = i
+			e.served[i].follows = true
+			free = free[:last]
+			clients--
+		}
+	}
+	follow := 0
+	for before, i := range next {
+		if i >= 0 && e.served[i].arrival-e.served[before].end() <= mean/int64(2*clients) {
+			follow++
+		}
+	}
+	const most = 0.9
+	if n >= 2*clients && float64(follow) >= most*float64(n-clients) {
+		e.next = next
+	}
+}
+
 // cost is the time of an execution after a gap, in ns. device is the part of its devices, if needed.
 type cost struct {
-	law
+	line.Line
 	gap    float64
-	device law
+	device line.Line
 }
 
 // plan has the costs of executions, and the time of each request after its last one.
@@ -259,16 +308,16 @@ func (g *Graph) plan(e *engine, recorded, v *variant) plan {
 		c := &p.costs[i]
 		begin := g.begin[s.row]
 		g.g.back(v, g.end[s.row], v.Time(begin), func(edge edge, _, ns int64, ok bool) {
-			l := law{}
+			l := line.Line{}
 			if ok && g.isTimeOf(edge) && g.executionOf(edge.owner) == s.execution {
 				l = e.laws[lawKey{g.forest.Name(edge.owner), s.class()}]
 			}
-			if l.at(s.weight) < 1 {
-				l = law{fixed: 1}
+			if l.At(s.weight) < 1 {
+				l = line.Line{Fixed: 1}
 			}
-			part := float64(ns) / l.at(s.weight)
-			c.fixed += part * l.fixed
-			c.slope += part * l.slope
+			part := float64(ns) / l.At(s.weight)
+			c.Fixed += part * l.Fixed
+			c.Slope += part * l.Slope
 		})
 		gap, changed := 0.0, 0.0
 		g.g.back(recorded, begin, s.ready, func(edge edge, lag, ns int64, _ bool) {
@@ -309,11 +358,24 @@ func (e *engine) form(p plan, without map[int32]bool) formed {
 		delay *= changed / gap
 	}
 	r := formed{durations: make([]float64, len(e.served))}
+	arrivals := make([]float64, len(e.served))
 	var coming, waiting, running []int
-	for i := range e.served {
-		r.durations[i] = -1
-		if !without[e.served[i].root] {
-			coming = append(coming, i)
+	arrive := func(i int, at float64) {
+		for ; e.next != nil && without[e.served[i].root] && e.next[i] >= 0; i = e.next[i] {
+			r.durations[i] = -1 // its client sends the next one instead
+		}
+		if r.durations[i] = -1; without[e.served[i].root] {
+			return
+		}
+		arrivals[i] = at
+		place, _ := slices.BinarySearchFunc(coming, at, func(k int, at float64) int {
+			return cmp.Or(cmp.Compare(arrivals[k], at), -1)
+		})
+		coming = slices.Insert(coming, place, i)
+	}
+	for i, q := range e.served {
+		if e.next == nil || !q.follows {
+			arrive(i, float64(q.arrival))
 		}
 	}
 	done := make([]int, len(e.served)) // executions
@@ -321,13 +383,13 @@ func (e *engine) form(p plan, without map[int32]bool) formed {
 	for len(coming)+len(waiting)+len(running) > 0 {
 		idle := 0
 		if len(waiting)+len(running) == 0 {
-			if ready := float64(e.served[coming[0]].arrival) + delay; ready > now {
+			if ready := arrivals[coming[0]] + delay; ready > now {
 				idle = 1
 				now = ready
 			}
 		}
 		now += take(&gaps, idle).gap
-		for len(coming) > 0 && float64(e.served[coming[0]].arrival)+delay <= now {
+		for len(coming) > 0 && arrivals[coming[0]]+delay <= now {
 			waiting = append(waiting, coming[0])
 			coming = coming[1:]
 		}
@@ -344,14 +406,17 @@ func (e *engine) form(p plan, without map[int32]bool) formed {
 			done[i]++
 		}
 		c := take(&costs, min(1, n))
-		now += c.at(weight)
-		r.busy += c.device.at(weight)
+		now += c.At(weight)
+		r.busy += c.device.At(weight)
 		for _, i := range batch {
 			if done[i] == len(e.served[i].weights) {
 				end := now + p.tails[i]
-				r.durations[i] = end - float64(e.served[i].arrival)
+				r.durations[i] = end - arrivals[i]
 				r.sum += r.durations[i]
 				r.end = max(r.end, end)
+				if e.next != nil && e.next[i] >= 0 {
+					arrive(e.next[i], end+float64(e.served[e.next[i]].arrival-e.served[i].end()))
+				}
 			}
 		}
 		running = slices.DeleteFunc(running, func(i int) bool { return done[i] == len(e.served[i].weights) })
@@ -377,7 +442,7 @@ func take(pools *[2]pool, k int) cost {
 	}
 	if p.next == len(p.costs)+1 {
 		sorted := slices.Clone(p.costs)
-		slices.SortFunc(sorted, func(a, b cost) int { return cmp.Compare(a.at(1), b.at(1)) })
+		slices.SortFunc(sorted, func(a, b cost) int { return cmp.Compare(a.At(1), b.At(1)) })
 		p.typical = sorted[len(sorted)/2]
 		slices.SortFunc(sorted, func(a, b cost) int { return cmp.Compare(a.gap, b.gap) })
 		p.typical.gap = sorted[len(sorted)/2].gap

@@ -29,7 +29,7 @@ func BenchmarkNew(b *testing.B) {
 			f.Build()
 			b.ReportAllocs()
 			for b.Loop() {
-				replay.New(f)
+				replay.New(f).Complete()
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(f.Len()), "ns/row")
 		})

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"sort"
 	"sync"
 
 	"github.com/optrace/optrace/analyze/internal/order"
@@ -19,14 +20,15 @@ type Graph struct {
 	forest *trace.Forest
 	g      points
 	// begin and end are the points of each row, or none.
-	begin, end []int32
-	owner      []int32 // the request of each row
-	roots      []int32 // the rows of requests
-	process    []int32 // of each row
-	devices    []bool  // by number, whether it is known
-	loops      []bool  // by process, whether its requests follow each other
-	engines    func() []*engine
-
+	begin, end  []int32
+	owner       []int32         // the request of each row
+	roots       []int32         // the rows of requests
+	process     []int32         // of each row
+	devices     []bool          // by number, whether it is known
+	loops       []bool          // by process, whether its requests follow each other
+	ends        map[int32]int64 // of the host's part of steps that overlap, by root
+	build       func()          // all below, and the points of rows
+	engines     func() []*engine
 	unexplained func() float64
 	used        sync.Pool // of variants
 	medians     sync.Map  // of like calls, by selection
@@ -43,30 +45,39 @@ type builder struct {
 	events        []event
 	ops           []int32 // of devices, by start
 	lanes         symbols.Table[lane]
-	laneOfProcess []int32         // without a thread, or none
-	lanePoints    [][]int32       // by lane and time
-	laneByRow     []int32         // of the host of each row, or none
-	launch        []int32         // the event of each row's launch, or none
-	calls         []int32         // events beside operations
-	parts         []int32         // rows of collectives
-	joins         []int32         // the point of the collective of each part
-	launched      [][]int32       // rows by process and launch
-	ends          map[int32]int64 // of the host's part of steps that overlap, by root
+	laneOfProcess []int32   // without a thread, or none
+	lanePoints    [][]int32 // by lane and time
+	laneByRow     []int32   // of the host of each row, or none
+	launch        []int32   // the event of each row's launch, or none
+	calls         []int32   // events beside operations
+	parts         []int32   // rows of collectives
+	joins         []int32   // the point of the collective of each part
+	launched      [][]int32 // rows by process and launch
 }
 
-// New returns the graph of a recording.
+// New returns the graph of a recording. Its points and edges are found when they are first needed.
 func New(f *trace.Forest) *Graph {
 	f.Build()
-	rows := int(f.Rows())
-	r := &Graph{forest: f, begin: repeat(rows), end: repeat(rows), owner: f.RequestOwners()}
+	g := &Graph{forest: f, owner: f.RequestOwners()}
 	for _, k := range f.Devices.Keys {
-		r.devices = append(r.devices, !k.IsNone())
+		g.devices = append(g.devices, !k.IsNone())
 	}
+	g.findProcesses()
+	g.findLoops()
+	g.build = sync.OnceFunc(g.complete)
+	g.engines = sync.OnceValue(g.enginesOf)
+	g.unexplained = sync.OnceValue(g.unexplainedOf)
+	return g
+}
+
+// complete finds the points and edges.
+func (g *Graph) complete() {
+	rows := g.forest.Len()
+	g.begin = repeat(rows)
+	g.end = repeat(rows)
 	b := &builder{
-		Graph: r, g: &r.g, launch: repeat(rows), laneByRow: repeat(rows),
+		Graph: g, g: &g.g, launch: repeat(rows), laneByRow: repeat(rows), laneOfProcess: repeat(len(g.loops)),
 	}
-	b.findProcesses()
-	b.findLoops()
 	b.collect()
 	b.addOps()
 	b.host()
@@ -78,17 +89,14 @@ func New(f *trace.Forest) *Graph {
 	b.requests()
 	b.waits()
 	b.join()
-	r.g.Finish()
-	r.g.Sort(func(k schedule.Kind) {
-		r.g.count[k].Count--
-		r.g.count[k].Broken++
+	g.g.Finish()
+	g.g.Sort(func(k schedule.Kind) {
+		g.g.count[k].Count--
+		g.g.count[k].Broken++
 	})
-	if recorded := r.g.Recorded(); r.g.Nodes() > 0 {
-		r.whole = recorded.Time(recorded.Last())
+	if recorded := g.g.Recorded(); g.g.Nodes() > 0 {
+		g.whole = recorded.Time(recorded.Last())
 	}
-	r.engines = sync.OnceValue(r.enginesOf)
-	r.unexplained = sync.OnceValue(r.unexplainedOf)
-	return r
 }
 
 // nodesOfHosts keeps the process of each node of a host, if there are several processes.
@@ -109,35 +117,35 @@ func repeat(n int) []int32 { return slices.Repeat([]int32{none}, n) }
 
 // findProcesses finds the process of each row: of an operation by service and rank, of a span the one with the smallest
 // rank below it, that of the span above it, or else of its service.
-func (b *builder) findProcesses() {
-	f := b.forest
+func (g *Graph) findProcesses() {
+	f := g.forest
 	byLane := f.Processes()
 	place := placesOf(f, byLane)
-	b.process = repeat(int(f.Rows()))
+	g.process = repeat(int(f.Rows()))
 	for r := range f.Rows() {
 		if !f.Has(r, trace.FlagOp) {
 			continue
 		}
 		of := byLane[f.Lane(r)]
-		b.process[r] = of
+		g.process[r] = of
 		for p := f.Tree.Parent[r]; p != trace.NoRow && !f.Has(p, trace.FlagOp); p = f.Tree.Parent[p] {
-			if b.process[p] != none && place[b.process[p]] <= place[of] {
+			if g.process[p] != none && place[g.process[p]] <= place[of] {
 				break
 			}
-			b.process[p] = of
+			g.process[p] = of
 		}
 	}
 	next := int32(len(byLane))
 	services := make(map[string]int32)
 	for r := range f.Rows() {
-		if b.process[r] != none {
+		if g.process[r] != none {
 			continue
 		}
 		top := r
-		for f.Tree.Parent[top] != trace.NoRow && b.process[top] == none {
+		for f.Tree.Parent[top] != trace.NoRow && g.process[top] == none {
 			top = f.Tree.Parent[top]
 		}
-		of := b.process[top]
+		of := g.process[top]
 		if of == none {
 			name := f.Node(top).Service()
 			if _, known := services[name]; !known {
@@ -146,12 +154,11 @@ func (b *builder) findProcesses() {
 			}
 			of = services[name]
 		}
-		for p := r; p != trace.NoRow && b.process[p] == none; p = f.Tree.Parent[p] {
-			b.process[p] = of
+		for p := r; p != trace.NoRow && g.process[p] == none; p = f.Tree.Parent[p] {
+			g.process[p] = of
 		}
 	}
-	b.loops = slices.Repeat([]bool{true}, int(next))
-	b.laneOfProcess = repeat(int(next))
+	g.loops = slices.Repeat([]bool{true}, int(next))
 }
 
 // placesOf returns the place of each process in the order of ranks, then of services.
@@ -169,38 +176,38 @@ func placesOf(f *trace.Forest, byLane []int32) []int32 {
 
 // findLoops finds the requests, and the processes in which requests overlap. The steps of a loop may overlap, too: the
 // device still works for one while the host begins the next. They are no requests.
-func (b *builder) findLoops() {
-	f := b.forest
+func (g *Graph) findLoops() {
+	f := g.forest
 	for r := range f.Rows() {
-		if b.owner[r] == r && b.placed(r) && !b.isExecution(r) {
-			b.roots = append(b.roots, r)
+		if g.owner[r] == r && g.placed(r) && !g.isExecution(r) {
+			g.roots = append(g.roots, r)
 		}
 	}
-	slices.SortFunc(b.roots, f.CompareStart)
-	before := repeat(len(b.loops)) // by process
-	isStep := b.numbered()
-	b.ends = make(map[int32]int64)
-	for _, r := range b.roots {
-		p := b.process[r]
+	slices.SortFunc(g.roots, f.CompareStart)
+	before := repeat(len(g.loops)) // by process
+	isStep := g.numbered()
+	g.ends = make(map[int32]int64)
+	for _, r := range g.roots {
+		p := g.process[r]
 		if last := before[p]; last != none && f.Start(r) < f.End(last) {
-			b.loops[p] = b.loops[p] && isStep[p]
-			b.ends[last] = f.Start(r)
+			g.loops[p] = g.loops[p] && isStep[p]
+			g.ends[last] = f.Start(r)
 		}
 		if last := before[p]; last == none || f.End(r) > f.End(last) {
 			before[p] = r
 		}
 	}
-	maps.DeleteFunc(b.ends, func(r int32, _ int64) bool { return !b.loops[b.process[r]] })
-	b.roots = slices.DeleteFunc(b.roots, func(r int32) bool { return len(b.ends) > 0 && b.loops[b.process[r]] })
+	maps.DeleteFunc(g.ends, func(r int32, _ int64) bool { return !g.loops[g.process[r]] })
+	g.roots = slices.DeleteFunc(g.roots, func(r int32) bool { return len(g.ends) > 0 && g.loops[g.process[r]] })
 }
 
 // numbered reports for each process whether its roots are the steps of a loop: each has operations of one step, and
 // the steps follow each other.
-func (b *builder) numbered() []bool {
-	f := b.forest
+func (g *Graph) numbered() []bool {
+	f := g.forest
 	steps := make(map[int32]op.Int)
 	for r := range f.Rows() {
-		if o := b.owner[r]; o != trace.NoRow && int(o) < f.Len() && f.Has(r, trace.FlagOp) {
+		if o := g.owner[r]; o != trace.NoRow && int(o) < f.Len() && f.Has(r, trace.FlagOp) {
 			step := op.Int{V: f.Step(r), Known: f.Has(r, trace.FlagStep)}
 			if before, known := steps[o]; known && before != step {
 				step.Known = false
@@ -208,10 +215,10 @@ func (b *builder) numbered() []bool {
 			steps[o] = step
 		}
 	}
-	isStep := slices.Repeat([]bool{true}, len(b.loops))
+	isStep := slices.Repeat([]bool{true}, len(g.loops))
 	last := make(map[int32]int64)
-	for _, r := range b.roots {
-		p := b.process[r]
+	for _, r := range g.roots {
+		p := g.process[r]
 		before, known := last[p]
 		isStep[p] = isStep[p] && steps[r].Known && (!known || before < steps[r].V)
 		last[p] = steps[r].V
@@ -220,12 +227,12 @@ func (b *builder) numbered() []bool {
 }
 
 // placed reports whether row r has a time and is no copy of another row.
-func (b *builder) placed(r int32) bool {
-	return b.forest.Flags(r)&(trace.FlagStart|trace.FlagDuplicate|trace.FlagRepeat) == trace.FlagStart
+func (g *Graph) placed(r int32) bool {
+	return g.forest.Flags(r)&(trace.FlagStart|trace.FlagDuplicate|trace.FlagRepeat) == trace.FlagStart
 }
 
-func (b *builder) isExecution(r int32) bool {
-	return b.forest.ExecutionOf(r, b.owner) != trace.NoExecution
+func (g *Graph) isExecution(r int32) bool {
+	return g.forest.ExecutionOf(r, g.owner) != trace.NoExecution
 }
 
 // laneOf returns the number of the lane of a row's host.
@@ -369,7 +376,7 @@ func (b *builder) endOf(r int32) int64 { return b.forest.End(r) - b.origin }
 // after the last of those below it.
 func (b *builder) trees() {
 	f := b.forest
-	last := make(map[int32]int32) // the last to end below each span in another lane
+	last := repeat(f.Len()) // the last to end below each span in another lane
 	for r := range f.Rows() {
 		if b.begin[r] == none {
 			continue
@@ -386,7 +393,7 @@ func (b *builder) trees() {
 		for depth := 0; p != trace.NoRow && depth < maxDepth; depth++ {
 			above := b.end[p]
 			if above != none && f.Thread(p) == 0 && !f.Has(p, trace.FlagOp) && b.g.slack(b.end[r], above) >= 0 {
-				if before, known := last[p]; known && b.g.slack(b.end[r], b.end[before]) >= 0 {
+				if last[p] != none && b.g.slack(b.end[r], b.end[last[p]]) >= 0 {
 					break
 				}
 				last[p] = r
@@ -394,8 +401,10 @@ func (b *builder) trees() {
 			p = f.Tree.Parent[p]
 		}
 	}
-	for _, p := range slices.Sorted(maps.Keys(last)) {
-		b.wait(b.end[p], b.end[last[p]], usualHost, afterWait)
+	for p, r := range last {
+		if r != none {
+			b.wait(b.end[p], b.end[r], usualHost, afterWait)
+		}
 	}
 }
 
@@ -439,6 +448,43 @@ func (b *builder) requests() {
 	for _, r := range b.roots {
 		if i, known := last[r]; known {
 			b.wait(b.end[r], b.end[list[i].Row], usualHost, ofRequest)
+		}
+	}
+	b.phases(byStart)
+}
+
+// phases lets spans below a request, such as its queue and its decode, begin and end after an execution: the last of
+// the request, and before its first one the last of its process.
+func (b *builder) phases(executions []int32) {
+	f := b.forest
+	byRequest := make(map[int32][]int32) // the ends of executions
+	ofProcess := make(map[int32][]int32)
+	process := make(map[int32]int32) // of the executions of a request
+	for _, i := range slices.SortedFunc(slices.Values(executions), func(i, k int32) int {
+		return cmp.Compare(b.endOf(f.Executions.List[i].Row), b.endOf(f.Executions.List[k].Row))
+	}) {
+		x := &f.Executions.List[i]
+		of := b.process[x.Row]
+		ofProcess[of] = append(ofProcess[of], b.end[x.Row])
+		for _, r := range x.Requests {
+			byRequest[r] = append(byRequest[r], b.end[x.Row])
+			process[r] = of
+		}
+	}
+	for r := range f.Rows() {
+		root := b.owner[r]
+		if len(executions) == 0 || f.Has(r, trace.FlagOp) || b.begin[r] == none || root == r || byRequest[root] == nil || b.isExecution(r) {
+			continue
+		}
+		for _, p := range [2]int32{b.begin[r], b.end[r]} {
+			list := byRequest[root]
+			if b.g.At(list[0]) > b.g.At(p) {
+				list = ofProcess[process[root]]
+			}
+			k := sort.Search(len(list), func(k int) bool { return b.g.At(list[k]) > b.g.At(p) })
+			if before := b.before(p); k > 0 && before != none && b.g.At(list[k-1]) > b.g.At(before) {
+				b.wait(p, list[k-1], usualHost, ofRequest)
+			}
 		}
 	}
 }

@@ -43,7 +43,7 @@ type devicePlan struct {
 	// work is the operation of another stream launched before a collective by the same thread, by row.
 	work  map[int32]int32
 	usual [2][numClasses]int64
-	byEnd [][]int32 // operations by process and end
+	byEnd [][]int32 // by process, operations by end, once needed
 }
 
 // devices adds the points and edges of operations.
@@ -57,15 +57,12 @@ func (b *builder) devices() {
 
 func (b *builder) plan() *devicePlan {
 	f := b.forest
-	p := &devicePlan{stream: repeat(len(b.ops)), work: make(map[int32]int32), byEnd: b.byProcess(b.ops)}
-	last := repeat(1 + int(slices.Max(append(slices.Clone(f.Devices.Streams), 0)))) // by stream
+	p := &devicePlan{stream: repeat(len(b.ops)), work: make(map[int32]int32)}
+	last := repeat(b.numStreams()) // by stream
 	for i, r := range b.ops {
 		stream := f.DeviceStreamOf(r)
 		p.stream[i] = last[stream]
 		last[stream] = r
-	}
-	for _, rows := range p.byEnd {
-		order.Rows(rows, f.End, f.CompareStart)
 	}
 	work := repeat(len(b.lanes.Values)) // by lane
 	for _, rows := range b.launched {
@@ -82,6 +79,11 @@ func (b *builder) plan() *devicePlan {
 	return p
 }
 
+// numStreams returns the number of the forest's streams.
+func (g *Graph) numStreams() int {
+	return 1 + int(slices.Max(append(slices.Clone(g.forest.Devices.Streams), 0)))
+}
+
 // The limits within which an operation started at once, and beyond which it had waited for something else.
 const (
 	soonOnStream    = 20 * microsecond
@@ -92,7 +94,12 @@ const (
 // for nothing else.
 func (b *builder) findUsual(p *devicePlan) {
 	f := b.forest
-	times := new([2][numClasses]short)
+	var all [2][numClasses]times
+	for side := range all {
+		for c := range all[side] {
+			all[side][c] = make(times, soonAfterLaunch)
+		}
+	}
 	for i, r := range b.ops {
 		stream, launch := int64(-1), int64(-1)
 		if before := p.stream[i]; before != none {
@@ -103,34 +110,33 @@ func (b *builder) findUsual(p *devicePlan) {
 		}
 		c := b.classOf(r)
 		if stream >= 0 && stream < soonOnStream && (b.launch[r] == none || launch > soonAfterLaunch) {
-			times[0][c][stream]++
+			all[0][c][stream]++
 		}
 		if launch >= 0 && launch < soonAfterLaunch && (p.stream[i] == none || stream > soonOnStream) {
-			times[1][c][launch]++
+			all[1][c][launch]++
 		}
 	}
 	for side, other := range [2]int64{microsecond, 5 * microsecond} {
 		for c := range numClasses {
-			p.usual[side][c] = times[side][c].median(other)
+			p.usual[side][c] = all[side][c].median(5, other)
 		}
 	}
 }
 
-// short counts times below soonAfterLaunch, by ns.
-type short [soonAfterLaunch]int32
+// times counts times by ns, up to its length.
+type times []int32
 
-// median returns the median of five times or more, otherwise other.
-func (s *short) median(other int64) int64 {
-	const enough = 5
+// median returns the median of at least so many times, otherwise other.
+func (t times) median(least int32, other int64) int64 {
 	n := int32(0)
-	for _, count := range s {
+	for _, count := range t {
 		n += count
 	}
-	if n < enough {
+	if n < least {
 		return other
 	}
 	left := n / 2
-	for ns, count := range s {
+	for ns, count := range t {
 		if left -= count; left < 0 {
 			return int64(ns)
 		}
@@ -185,7 +191,9 @@ func (b *builder) addStart(p *devicePlan, marked *streamWaits, i int, r int32) {
 	}
 	for k := range all {
 		slack := at - b.g.At(all[k].point)
-		if int32(k) != tight && all[k].kind == afterLaunch && b.launch[r] == none {
+		before := p.stream[i]
+		if int32(k) != tight && all[k].kind == afterLaunch && b.launch[r] == none && before != none &&
+			b.g.At(b.end[before]) > b.g.At(all[k].point) {
 			continue // its launch is not known, and may be earlier
 		}
 		if int32(k) != tight {
@@ -209,6 +217,12 @@ func (b *builder) reach(c *candidate, at int64) int64 { return min(at, b.g.At(c.
 // 50 µs before, or none.
 func (p *devicePlan) endedBefore(b *builder, r int32) int32 {
 	f := b.forest
+	if p.byEnd == nil {
+		p.byEnd = b.byProcess(b.ops)
+		for _, rows := range p.byEnd {
+			order.Rows(rows, f.End, f.CompareStart)
+		}
+	}
 	rows := p.byEnd[b.process[r]]
 	start := f.Start(r)
 	i := sort.Search(len(rows), func(i int) bool { return f.End(rows[i]) > start })

@@ -4,6 +4,7 @@ import "github.com/optrace/optrace/analyze/internal/schedule"
 
 // Differences returns the number of points, and of those that a replay without a change moves.
 func (g *Graph) Differences() (points, moved int) {
+	g.build()
 	v := g.g.variant()
 	v.Run()
 	for node := range g.g.Nodes() {
@@ -14,3 +15,6 @@ func (g *Graph) Differences() (points, moved int) {
 	}
 	return points, moved
 }
+
+// Complete finds the points and edges.
+func (g *Graph) Complete() { g.build() }

@@ -93,29 +93,27 @@ func (g *points) edge(s schedule.Step, to int32) edge {
 	return edge{s.Edge, s.From, to, owner, s.Kind}
 }
 
-// edges yields the edges to the points of a node.
-func (g *points) edges(node int32) iter.Seq[edge] {
-	return func(yield func(edge) bool) {
-		for e := range g.Into(node) {
-			if !yield(g.edge(schedule.Step{From: g.From(e), Edge: e, Kind: g.Kind(e)}, schedule.Begin(node))) {
-				return
-			}
-		}
-		if node < g.Owned() {
-			begin := schedule.Begin(node)
-			_ = yield(edge{^node, begin, schedule.End(node), g.owner[node], own})
+// edges calls yield for the edges to the points of a node until it returns false.
+func (g *points) edges(node int32, yield func(edge) bool) bool {
+	begin := schedule.Begin(node)
+	from := g.From(^node)
+	if from != none && node >= g.Owned() && !yield(edge{^node, from, begin, g.owner[node], g.Kind(^node)}) {
+		return false
+	}
+	for e, last := g.Further(node); e < last; e++ {
+		if !yield(g.edge(schedule.Step{From: g.From(e), Edge: e, Kind: g.Kind(e)}, begin)) {
+			return false
 		}
 	}
+	return node >= g.Owned() || yield(edge{^node, begin, schedule.End(node), g.owner[node], own})
 }
 
 // all yields all edges.
 func (g *points) all() iter.Seq[edge] {
 	return func(yield func(edge) bool) {
 		for node := range g.Nodes() {
-			for e := range g.edges(node) {
-				if !yield(e) {
-					return
-				}
+			if !g.edges(node, yield) {
+				return
 			}
 		}
 	}
@@ -124,14 +122,10 @@ func (g *points) all() iter.Seq[edge] {
 // owned yields the edges whose owner is selected.
 func (g *points) owned(selected func(owner int32) bool) iter.Seq[edge] {
 	return func(yield func(edge) bool) {
+		isOwned := func(e edge) bool { return e.owner == noOwner || yield(e) }
 		for node, owner := range g.owner {
-			if owner == noOwner || !selected(owner) {
-				continue
-			}
-			for e := range g.edges(int32(node)) {
-				if e.owner != noOwner && !yield(e) {
-					return
-				}
+			if owner != noOwner && selected(owner) && !g.edges(int32(node), isOwned) {
+				return
 			}
 		}
 	}

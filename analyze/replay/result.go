@@ -112,6 +112,7 @@ type replayed struct {
 }
 
 func (g *Graph) replay(changes []Change) (*replayed, error) {
+	g.build()
 	if len(changes) > 0 && g.g.Nodes() == 0 {
 		return nil, ErrNoTimes
 	}
@@ -274,6 +275,10 @@ func (g *Graph) parts(last int32, v *variant) []Part {
 // unexplainedOf returns the share of the recorded path in long times before launched operations without a known reason.
 // Before operations without a launch, the time is the host's.
 func (g *Graph) unexplainedOf() float64 {
+	if !g.hasLaunches() {
+		return 0
+	}
+	g.build()
 	const long = 100 * microsecond
 	sum := int64(0)
 	recorded := g.g.Recorded()
@@ -285,6 +290,15 @@ func (g *Graph) unexplainedOf() float64 {
 		})
 	}
 	return float64(sum) / float64(max(1, g.whole))
+}
+
+func (g *Graph) hasLaunches() bool {
+	for r := range g.forest.Rows() {
+		if g.forest.Has(r, trace.FlagLaunch) {
+			return true
+		}
+	}
+	return false
 }
 
 func (g *Graph) edges() Edges {

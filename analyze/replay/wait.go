@@ -143,14 +143,21 @@ func (b *builder) waits() {
 // ownOfCall is what a call takes beside its waiting.
 const ownOfCall = 5 * microsecond
 
-// waitingCalls lets the ends of waiting calls wait for the work launched before, on the stream of the call if it
-// states one. It looks at the latest launches only, on up to eight streams.
+// waitingCalls lets the ends of waiting calls, and of such operations of hosts, wait for the work launched before, on
+// the stream of the call if it states one. It looks at the latest launches only, on up to eight streams.
 func (b *builder) waitingCalls() {
 	f := b.forest
-	for _, at := range b.calls {
+	isWait := make([]bool, len(f.Names.Operations.Values))
+	for i, name := range f.Names.Operations.Values {
+		isWait[i] = attrkey.IsWait(name)
+	}
+	for at := range b.events {
 		e := &b.events[at]
-		c := &f.Calls[^e.owner]
-		if !attrkey.IsWait(c.Name) {
+		var c trace.Call // its stream is unknown for an operation
+		switch {
+		case e.owner < 0 && attrkey.IsWait(f.Calls[^e.owner].Name):
+			c = f.Calls[^e.owner]
+		case e.owner < 0 || e.launch || !f.Has(e.owner, trace.FlagOp) || !isWait[f.Name(e.owner)]:
 			continue
 		}
 		rows := b.launched[b.lanes.Values[e.lane].process]

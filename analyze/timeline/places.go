@@ -69,17 +69,21 @@ func (p *Place) merge(o *Place) {
 	p.NoRequestNS = wide.AddSaturating(p.NoRequestNS, o.NoRequestNS)
 	p.WaitCount += o.WaitCount
 	p.Wait = cmp.Or(p.Wait, o.Wait)
-	for _, name := range slices.Sorted(maps.Keys(o.HostNS)) {
-		p.addHost(name, o.HostNS[name])
+	if len(o.HostNS) > 0 {
+		for _, name := range slices.Sorted(maps.Keys(o.HostNS)) {
+			p.addHost(name, o.HostNS[name])
+		}
 	}
 	p.UntracedNS = wide.AddSaturating(p.UntracedNS, o.UntracedNS)
 }
 
 func (p *Place) addHost(name string, ns int64) {
-	if _, found := p.HostNS[name]; !found && len(p.HostNS) >= maxNames {
+	sum, found := p.HostNS[name]
+	if !found && len(p.HostNS) >= maxNames {
 		name = key.Other
+		sum = p.HostNS[name]
 	}
-	p.HostNS[name] = wide.AddSaturating(p.HostNS[name], ns)
+	p.HostNS[name] = wide.AddSaturating(sum, ns)
 }
 
 type placeName struct{ after, until string }
@@ -142,13 +146,14 @@ func (p *placer) add(last, next int32, start, length, quiet int64) {
 			name.after = wait.Name
 		}
 	}
-	if p.places[name] == nil && len(p.places) >= maxPlaces {
+	place := p.places[name]
+	if place == nil && len(p.places) >= maxPlaces {
 		name = placeName{key.Other, key.Other}
+		place = p.places[name]
 	}
-	place := order.At(p.places, name)
-	if place.HostNS == nil {
-		place.After, place.Until = name.after, name.until
-		place.HostNS = make(map[string]int64)
+	if place == nil {
+		place = &Place{After: name.after, Until: name.until, HostNS: make(map[string]int64)}
+		p.places[name] = place
 	}
 	end := start + length
 	for n, at := 1, start; at < end && !p.forest.EndedAt(n); n++ {

@@ -80,27 +80,24 @@ func newSpec(rng *rand.Rand, device, path string, step int64) *Spec {
 	m := size(1024)
 	k := size(1024)
 	n := size(1024)
+	s.Inputs = []op.Shape{{b, m, k}}
+	s.Output = op.Shape{b, m, k}
 	switch kind.form {
 	case matrix:
-		s.Inputs = []op.Shape{{b, m, k}, {k, n}}
-		s.Output = op.Shape{b, m, n}
+		s.Inputs = append(s.Inputs, op.Shape{k, n})
+		s.Output[2] = n
 		s.FLOPs = op.Known(2 * b * m * k * n)
 	case conv:
 		c := 8 * (1 + rng.Int64N(16))
 		s.Inputs = []op.Shape{{b, c, m, m}, {2 * c, c, 3, 3}}
 		s.Output = op.Shape{b, 2 * c, m, m}
 	case elementwise:
-		s.Inputs = []op.Shape{{b, m, k}, {b, m, k}}
-		s.Output = op.Shape{b, m, k}
+		s.Inputs = append(s.Inputs, op.Shape{b, m, k})
 	case scaled:
-		s.Inputs = []op.Shape{{b, m, k}, {k}}
-		s.Output = op.Shape{b, m, k}
+		s.Inputs = append(s.Inputs, op.Shape{k})
 	case reduced:
-		s.Inputs = []op.Shape{{b, m, k}}
-		s.Output = op.Shape{b, m}
+		s.Output = s.Output[:2]
 	case unary, moved, collective:
-		s.Inputs = []op.Shape{{b, m, k}}
-		s.Output = op.Shape{b, m, k}
 	}
 	switch kind.form {
 	case moved:

@@ -57,6 +57,8 @@ func commands() []command {
 			name: "whatif", summary: "predict the times with a change", usage: whatifUsage,
 			job: new(whatifFlags), needsInput: true,
 		},
+		{name: "demo", summary: "report on a recording within the command", usage: demoUsage, job: new(demoFlags),
+			arguments: demoNames()},
 		{name: "mcp", summary: "answer an assistant by the Model Context Protocol", usage: mcpUsage,
 			job: new(mcpFlags)},
 		{

@@ -502,7 +502,8 @@ func TestFlameGraphIsTheStackTable(t *testing.T) {
 // Kernels of a replayed graph have the operator, shapes and FLOPs of its capture.
 func TestReportTakesOperatorsOfCaptures(t *testing.T) {
 	event := func(category, name string, ts int, args string) string {
-		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":1,"tid":1,"ts":%d,"dur":4,"args":{%s}}`, category, name, ts, args)
+		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":1,"tid":1,"ts":%d,"dur":4,"args":{%s}}`, category, name, ts,
+			args)
 	}
 	capture := "[" + event("cuda_runtime", "cudaStreamBeginCapture", 1, `"correlation":1`) + "," +
 		event("cpu_op", "aten::mm", 3, `"Input Dims":[[8,64],[64,64]],"Input type":["float","float"]`) + "," +

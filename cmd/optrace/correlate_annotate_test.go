@@ -56,7 +56,8 @@ func TestAnnotations(t *testing.T) {
 			r := httptest.NewRequest(http.MethodPost, "/v1/traces", strings.NewReader(string(document)))
 			b.ServeHTTP(httptest.NewRecorder(), r)
 		})
-		args := []string{"correlate", "-json", "-jaeger", server.URL, "-annotate", "-otlp", server.URL, "-since", "100000h", path}
+		args := []string{"correlate", "-json", "-jaeger", server.URL, "-annotate", "-otlp", server.URL, "-since",
+			"100000h", path}
 		_, first, errs := ran(t, args...)
 		if !late {
 			if !strings.Contains(errs, "keeps no spans that arrive after their trace") || b.got != 2 {

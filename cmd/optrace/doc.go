@@ -3,7 +3,7 @@
 //
 // The command parses flags, opens inputs and outputs, and prints. Package ingest reads, package analyze computes, and
 // the packages below render write; the command has no figures or formats of its own. Commands are report, convert,
-// correlate, diff, serve, doctor, whatif, mcp, completion and version; optrace help describes them, with flags and examples.
+// correlate, diff, serve, doctor, whatif, demo, mcp, completion and version; optrace help describes them.
 //
 // # Output
 //

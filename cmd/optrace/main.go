@@ -107,7 +107,11 @@ func explain(s streams.Streams, args []string) int {
 			return show(s, t.text())
 		}
 	}
-	fmt.Fprintf(s.Err, "optrace: unknown command %q%s\n\n%s", args[0], exit.Guess(args[0], commandNames()), overview())
+	names := commandNames()
+	for _, t := range topics {
+		names = append(names, t.name)
+	}
+	fmt.Fprintf(s.Err, "optrace: unknown command %q%s\n\n%s", args[0], exit.Guess(args[0], names), overview())
 	return exit.WrongUsage
 }
 

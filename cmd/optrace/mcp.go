@@ -1,8 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"flag"
+	"fmt"
+	"net"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
@@ -10,6 +16,7 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/mcp"
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/serve/loopback"
 )
 
 const mcpUsage = `usage: optrace mcp [flags] [DIRECTORY...]
@@ -17,23 +24,29 @@ const mcpUsage = `usage: optrace mcp [flags] [DIRECTORY...]
 Mcp answers the questions of an assistant about inputs below the DIRECTORIES, by
 default the working directory, by the Model Context Protocol on standard input and
 output. Its tools are files, overview, table, operation, stack, request, compare, whatif
-and doctor; they only read. An answer has at most 8,000 bytes and tells how to ask for the rest. Calls
-are answered one at a time.
+and doctor; they only read. An answer has at most 8,000 bytes and tells how to ask for
+the rest. Calls are answered one at a time.
 
+  -http ADDR        serve by streamable HTTP at ADDR instead, at the path /mcp; without
+                    a host, as in :8319, only to this machine. Clients need a token:
+                    OPTRACE_MCP_TOKEN, or a new one, which is printed
   -timeout D        the longest time of a call (1m)
 ` + flags.MemoryUsage + `
 Examples:
 
   optrace mcp traces/
+  optrace mcp -http :8319 traces/
   claude mcp add optrace -- optrace mcp "$PWD"
 `
 
 type mcpFlags struct {
+	http    string
 	timeout time.Duration
 	memory  flags.MemorySize
 }
 
 func (f *mcpFlags) define(fs *flag.FlagSet) {
+	fs.StringVar(&f.http, "http", "", "")
 	fs.DurationVar(&f.timeout, "timeout", time.Minute, "")
 	f.memory = ingest.DefaultMaxMemory
 	fs.Var(&f.memory, "max-memory", "")
@@ -50,11 +63,45 @@ func (f *mcpFlags) run(ctx context.Context, s streams.Streams, line *flags.Line)
 	server, err := mcp.New(mcp.Options{
 		Version: version(), Directories: directories, Memory: f.memory, Timeout: f.timeout, Execute: execute,
 	})
-	if err == nil {
-		err = server.Run(ctx, s.In, s.Out)
+	switch {
+	case err != nil:
+		return exit.Input(err)
+	case f.http != "":
+		return f.serve(ctx, s, server)
 	}
-	if err != nil {
+	if err := server.Run(ctx, s.In, s.Out); err != nil {
 		return exit.Input(err)
 	}
 	return nil
+}
+
+// tokenVariable is the environment variable of the token, and minToken its least length.
+const (
+	tokenVariable = "OPTRACE_MCP_TOKEN"
+	minToken      = 16
+)
+
+// serve serves the protocol over HTTP until ctx is done.
+func (f *mcpFlags) serve(ctx context.Context, s streams.Streams, server *mcp.Server) error {
+	host, port, err := net.SplitHostPort(f.http)
+	if err != nil {
+		return exit.Usagef("%w", listenError("-http", err))
+	}
+	token := os.Getenv(tokenVariable)
+	shown := "of " + tokenVariable
+	switch {
+	case token == "":
+		token = rand.Text()
+		shown = token
+	case len(token) < minToken:
+		return exit.Usagef("the token in %s has fewer than %d characters", tokenVariable, minToken)
+	}
+	host = cmp.Or(strings.ToLower(host), "127.0.0.1")
+	l, err := loopback.Listen(ctx, net.JoinHostPort(host, port))
+	if err != nil {
+		return exit.Output(listenError("-http", err))
+	}
+	fmt.Fprintf(s.Out, "mcp    http://%s%s\ntoken  %s\n", l.Addr(), mcp.Path, shown)
+	handler := server.Handler(loopback.Hosts{host}, token)
+	return exit.Output(loopback.Serve(ctx, l, handler))
 }

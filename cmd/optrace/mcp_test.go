@@ -3,7 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +17,7 @@ import (
 
 	client "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/cmd/optrace/internal/mcp"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/causes"
@@ -21,10 +25,10 @@ import (
 )
 
 // askMCP starts the command for the inputs below a directory. It ends with the client of the protocol's own SDK.
-func askMCP(t *testing.T, dir string, flags ...string) *client.ClientSession {
+func askMCP(t *testing.T, args ...string) *client.ClientSession {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context()) // until the session is closed
-	cmd := exec.CommandContext(ctx, "optrace", append([]string{"mcp", dir}, flags...)...)
+	cmd := exec.CommandContext(ctx, "optrace", append([]string{"mcp"}, args...)...)
 	session := check.Must(client.NewClient(&client.Implementation{Name: "test", Version: "1"}, nil).Connect(
 		ctx, &client.CommandTransport{Command: cmd}, nil))(t)
 	t.Cleanup(func() { check.OK(t, session.Close()) })
@@ -141,36 +145,109 @@ func TestMCPTools(t *testing.T) {
 	}
 }
 
-// Six questions lead from what is slow to the operator that waits, the gain of a change and the code. Answers have no
-// bars, and a structured form.
-func TestMCPLeadsToTheCode(t *testing.T) {
-	c := askMCP(t, "../../ingest/kineto/testdata/h100")
-	in := []string{"sync.json.gz"}
-	for _, q := range []struct {
-		tool  string
-		args  map[string]any
-		says  string // a regular expression
-		found string // a member of the structured content
+// The examples of docs/agents.md are true: each line below a call stands in its answer. Answers have no bars, and a
+// structured form.
+func TestMCPExamplesOfTheDocumentation(t *testing.T) {
+	dir := t.TempDir()
+	for name, without := range map[string]bool{"base.jsonl": true, "head.jsonl": false} {
+		var text bytes.Buffer
+		check.OK(t, causes.Write(&text, "slow_layer", causes.Profile, without, 0.5, 1))
+		check.OK(t, os.WriteFile(filepath.Join(dir, name), text.Bytes(), 0o600))
+	}
+	writeRun(t, dir, "server.jsonl", "long_prompt", causes.Server, 0.3, 1)
+	h100 := filepath.Join(dir, "h100")
+	check.OK(t, os.Mkdir(h100, 0o700))
+	trace := check.Must(os.ReadFile("../../ingest/kineto/testdata/h100/sync.json.gz"))(t)
+	check.OK(t, os.WriteFile(filepath.Join(h100, "sync.json.gz"), trace, 0o600))
+	c := askMCP(t, dir, h100)
+	_, page, _ := strings.Cut(string(check.Must(os.ReadFile("../../docs/agents.md"))(t)), "## Three examples")
+	plain := func(text string) string { return strings.Join(strings.Fields(text), " ") }
+	asked := ""
+	answer := ""
+	calls := 0
+	for line := range strings.Lines(page) {
+		line, isAnswer := strings.CutPrefix(line, "    ")
+		tool, isCall := strings.CutPrefix(line, "> ")
+		switch {
+		case isAnswer && isCall:
+			calls++
+			asked = line
+			tool, text, _ := strings.Cut(tool, " ")
+			var args map[string]any
+			check.OK(t, json.Unmarshal([]byte(text), &args))
+			r := check.Must(c.CallTool(t.Context(), &client.CallToolParams{Name: tool, Arguments: args}))(t)
+			answer = r.Content[0].(*client.TextContent).Text
+			found, _ := r.StructuredContent.(map[string]any)
+			if r.IsError || strings.ContainsAny(answer, "█▓▏▍") || len(found) < 2 || found["note"] == nil {
+				t.Errorf("%s failed, has bars or no structure: %v\n%s", line, found, answer)
+			}
+		case isAnswer:
+			for part := range strings.SplitSeq(plain(line), " … ") {
+				if !strings.Contains(plain(answer), part) {
+					t.Errorf("%s does not say %q:\n%s", asked, part, answer)
+				}
+			}
+		}
+	}
+	check.Equal(t, "calls", 11, calls)
+}
+
+// The protocol is the same over HTTP, for clients that have the token and name this machine.
+func TestMCPOverHTTP(t *testing.T) {
+	dir := t.TempDir()
+	writeRun(t, dir, "a", "straggler", causes.TracePerStep, 0, 1)
+	t.Setenv(tokenVariable, "")
+	ctx, stop := context.WithCancel(t.Context())
+	out, stdout := io.Pipe()
+	code := make(chan int, 1)
+	go func() { code <- run(ctx, []string{"mcp", "-http", ":0", dir}, nil, stdout, io.Discard) }()
+	t.Cleanup(func() { stop(); check.Equal(t, "exit code", exit.OK, <-code) })
+	var address, token string
+	check.Must(fmt.Fscanf(out, "mcp %s\ntoken %s\n", &address, &token))(t)
+	if !strings.HasPrefix(address, "http://127.0.0.1:") || len(token) < minToken {
+		t.Errorf("%s, token %s", address, token)
+	}
+	for name, c := range map[string]struct {
+		header, value string
+		status        int
 	}{
-		{"files", map[string]any{"part": "sync"}, `h100/sync\.json\.gz  44\.5 KiB  chrome`, "files"},
-		{"overview", map[string]any{"inputs": in}, `→ idle`, "findings"},
-		{"table", map[string]any{"inputs": in, "section": "idle"}, `aten::item +aten::mul +119 +79\.6 ms`,
-			"idle_places"},
-		{"operation", map[string]any{"inputs": in, "name": "aten::item"},
-			`aten::item > aten::_local_scalar_dense > cuda:0 > Memcpy DtoH`, "total"},
-		{"whatif", map[string]any{"inputs": in, "changes": []string{"0.5x vectorized_elementwise_kernel<MulFunctor>"}},
-			`run +93\.5 ms`, "run"},
-		{"stack", map[string]any{"inputs": in, "name": "aten::item"},
-			`Memcpy DtoH[^\n]+\n\nNo module or line of code of it is recorded\. .* torch.*with_stack=True`, "stacks"},
+		"no token":      {"X-None", "", http.StatusUnauthorized},
+		"another token": {"Authorization", "Bearer x", http.StatusUnauthorized},
+		"another host":  {"Host", "evil.example", http.StatusMisdirectedRequest},
+		"another site":  {"Sec-Fetch-Site", "cross-site", http.StatusForbidden},
 	} {
-		r := check.Must(c.CallTool(t.Context(), &client.CallToolParams{Name: q.tool, Arguments: q.args}))(t)
-		text := r.Content[0].(*client.TextContent).Text
-		if r.IsError || !regexp.MustCompile(q.says).MatchString(text) || strings.ContainsAny(text, "█▓▏▍") {
-			t.Errorf("%s does not say %s, or has bars:\n%s", q.tool, q.says, text)
+		r := check.Must(http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader("{}")))(t)
+		if r.Header.Set(c.header, c.value); c.header == "Host" {
+			r.Host = c.value
 		}
-		if found, _ := r.StructuredContent.(map[string]any); found[q.found] == nil || found["note"] == nil {
-			t.Errorf("%s has no %s: %v", q.tool, q.found, r.StructuredContent)
-		}
+		answer := check.Must(http.DefaultClient.Do(r))(t)
+		check.OK(t, answer.Body.Close())
+		check.Equal(t, name, c.status, answer.StatusCode)
+	}
+	to := &client.StreamableClientTransport{Endpoint: address, HTTPClient: &http.Client{Transport: bearer(token)}}
+	session := check.Must(client.NewClient(&client.Implementation{Name: "test", Version: "1"}, nil).Connect(
+		t.Context(), to, nil))(t)
+	defer session.Close()
+	if text, failed := call(t, session, "overview", map[string]any{"inputs": []string{"a"}}); failed ||
+		!strings.Contains(text, "The bound is") {
+		t.Error(text)
+	}
+}
+
+// bearer sends requests with a token.
+type bearer string
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func TestMCPRefusesShortTokens(t *testing.T) {
+	t.Setenv(tokenVariable, "secret")
+	if code, _, errs := ran(t, "mcp", "-http", ":0"); code != exit.WrongUsage ||
+		!strings.Contains(errs, "the token in OPTRACE_MCP_TOKEN has fewer than 16 characters") {
+		t.Errorf("exit code %d, %s", code, errs)
 	}
 }
 

@@ -301,8 +301,9 @@ func TestMemoryStaysBounded(t *testing.T) {
 	}
 }
 
+// repeated writes n copies of a text, in gzip.
 func repeated(head, unit string, n int, tail string) func(io.Writer) {
-	return func(w io.Writer) {
+	return zipped(func(w io.Writer) {
 		_, _ = io.WriteString(w, head)
 		per := max(1, 64<<10/len(unit))
 		block := strings.Repeat(unit, per)
@@ -310,7 +311,7 @@ func repeated(head, unit string, n int, tail string) func(io.Writer) {
 			_, _ = io.WriteString(w, block[:min(n, per)*len(unit)])
 		}
 		_, _ = io.WriteString(w, tail)
-	}
+	})
 }
 
 func zipped(write func(io.Writer)) func(io.Writer) {
@@ -321,31 +322,14 @@ func zipped(write func(io.Writer)) func(io.Writer) {
 	}
 }
 
-// longNames writes operations with names as long as a line may be.
-func longNames(w io.Writer) {
-	for i := range 40 {
-		repeated(`{"operation":"`+string(rune('a'+i)), "x", 15<<20, `","duration_ns":1}`+"\n")(w)
-	}
-}
-
-// manyNames writes operations with distinct long names.
-func manyNames(w io.Writer) {
-	name := strings.Repeat("x", 8<<10)
-	var number [8]byte
-	for i := range 16 << 10 {
-		binary.BigEndian.PutUint64(number[:], uint64(i)*0x9e3779b97f4a7c15)
-		text := bytes.Map(func(r rune) rune { return 'a' + r%26 }, number[:])
-		_, _ = io.WriteString(w, `{"operation":"`+string(text)+name+`","duration_ns":1}`+"\n")
-	}
-}
-
-// emptySpans writes a frame of OTLP protobuf with spans without fields.
-func emptySpans(w io.Writer) {
-	message := func(field byte, text []byte) []byte {
-		return append(binary.AppendUvarint([]byte{field<<3 | 2}, uint64(len(text))), text...)
-	}
-	batch := message(1, message(2, bytes.Repeat([]byte{2<<3 | 2, 0}, 4<<20)))
-	_, _ = w.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(batch))), batch...))
+// distinctNames writes n operations with distinct names of a size.
+func distinctNames(n, size int) func(io.Writer) {
+	return zipped(func(w io.Writer) {
+		rest := strings.Repeat("x", size)
+		for i := range n {
+			_, _ = fmt.Fprintf(w, `{"operation":"%016x%s","duration_ns":1}`+"\n", uint64(i)*0x9e3779b97f4a7c15, rest)
+		}
+	})
 }
 
 // tracks writes a trace of Perfetto with many tracks and sequences.
@@ -357,73 +341,59 @@ func tracks(w io.Writer) {
 	}
 }
 
+const (
+	tooMuch = "more than 64.0 MiB of memory is needed"
+	spans   = `{"data":[{"traceID":"1","spans":[{}`
+	anEntry = `{"operation":"a","duration_ns":1,"ts_unix_ns":1}` + "\n"
+	lists   = `{"resourceSpans":[]}` + "\n"
+)
+
 // bombs are smaller versions of inputs that once took gigabytes or minutes. Each is read in little memory, or refused
 // with an error that gives the position and advice.
 var bombs = map[string]struct {
 	write func(io.Writer)
-	args  []string // of the command; nil is a report
-	fails string   // part of the error; "" without one
-	says  string   // part of the report
+	args  string // of the command
+	fails string // part of the error; "" without one
+	says  string // part of the report
 }{
-	"jaeger v1, empty spans": {
-		write: zipped(repeated(`{"data":[{"traceID":"1","spans":[{}`, ",{}", 6<<20, `],"processes":{}}]}`)),
-		says:  "6,291,457",
-	},
-	"jaeger v1, small spans": {
-		write: zipped(repeated(`{"data":[{"traceID":"1","spans":[{}`, `,{"a":1}`, 4<<20, `],"processes":{}}]}`)),
-		fails: "more than 64.0 MiB of memory is needed",
-	},
+	"jaeger v1, empty spans": {repeated(spans, ",{}", 6<<20, `],"processes":{}}]}`), "report", "", "6,291,457"},
+	"jaeger v1, small spans": {repeated(spans, `,{"a":1}`, 4<<20, `],"processes":{}}]}`), "report", tooMuch, ""},
 	"jaeger v1, small spans, sums": {
-		write: zipped(repeated(`{"data":[{"traceID":"1","spans":[{}`, `,{"a":1}`, 4<<20, `],"processes":{}}]}`)),
-		args:  []string{"report", "-section", "summary"}, fails: "-max-memory 4G",
+		repeated(spans, `,{"a":1}`, 4<<20, `],"processes":{}}]}`),
+		"report -section summary", "-max-memory 4G", "",
 	},
 	"seed trace": {
-		write: zipped(repeated(`{"entries":[{"operation":"a","duration_us":1}`, `,{"operation":"a","duration_us":1}`,
-			3<<20, "]}")),
-		args: []string{"report", "-section", "summary", "-max-memory", "160M"}, says: "3,145,729",
+		repeated(`{"entries":[{"operation":"a","duration_us":1}`, `,{"operation":"a","duration_us":1}`, 3<<20, "]}"),
+		"report -section summary -max-memory 160M", "", "3,145,729",
 	},
-	"entries, long names": {write: zipped(longNames), says: "40 operations"},
-	"entries, long names, sums": {write: zipped(longNames), args: []string{"report", "-section", "summary"},
-		says: "40 entries"},
-	"entries, many long names": {write: zipped(manyNames), fails: "more than 64.0 MiB of memory is needed"},
+	"entries, long names":       {distinctNames(40, 15<<20), "report", "", "40 operations"},
+	"entries, long names, sums": {distinctNames(40, 15<<20), "report -section summary", "", "40 entries"},
+	"entries, many long names":  {distinctNames(16<<10, 8<<10), "report", tooMuch, ""},
 	"entries, many long names, sums": {
-		write: zipped(manyNames), args: []string{"report", "-section", "summary,operations", "-max-memory", "256M"},
-		says: "16,384 entries",
+		distinctNames(16<<10, 8<<10),
+		"report -section summary,operations -max-memory 256M", "", "16,384 entries",
 	},
-	"otlp, empty spans": {write: emptySpans, says: "4,194,304"},
-	"entries, millions": {
-		write: zipped(repeated("", `{"operation":"a","duration_ns":1,"ts_unix_ns":1}`+"\n", 3<<20, "")),
-		fails: "-section summary",
+	"otlp, empty spans": {
+		repeated("\x00\x80\x00\x0a\x0a\x85\x80\x80\x04\x12\x80\x80\x80\x04", "\x12\x00", 4<<20, ""),
+		"report", "", "4,194,304",
 	},
-	"entries, millions, to a timeline": {
-		write: zipped(repeated("", `{"operation":"a","duration_ns":1,"ts_unix_ns":1}`+"\n", 1<<20, "")),
-		args:  []string{"convert", "-to", "chrome"}, fails: "-max-memory 4G",
-	},
+	"entries, millions":            {repeated("", anEntry, 3<<20, ""), "report", "-section summary", ""},
+	"entries, millions, to chrome": {repeated("", anEntry, 1<<20, ""), "convert -to chrome", "-max-memory 4G", ""},
 	"entries, millions, to perfetto": {
-		write: zipped(repeated("", `{"operation":"a","duration_ns":1,"ts_unix_ns":1}`+"\n", 1<<20, "")),
-		args:  []string{"convert", "-to", "perfetto"}, fails: "-max-memory 4G",
+		repeated("", anEntry, 1<<20, ""),
+		"convert -to perfetto", "-max-memory 4G", "",
 	},
-	"perfetto, beginnings": {
-		write: zipped(repeated("", "\x0a\x06\x40\x01\x5a\x02\x48\x01", 2<<20, "")),
-		fails: "more than 64.0 MiB of memory is needed",
-	},
-	"perfetto, tracks and sequences": {
-		write: zipped(tracks), fails: "more than 64.0 MiB of memory is needed",
-	},
-	"entries, millions, to jaeger": {
-		write: zipped(repeated("", `{"operation":"a","duration_ns":1,"ts_unix_ns":1}`+"\n", 1<<20, "")),
-		args:  []string{"convert", "-to", "jaeger"}, fails: "-max-memory 4G",
-	},
-	"otlp json, newlines": {write: zipped(repeated(`{"resourceSpans":[]}`+"\n", "\n", 16<<20, "")),
-		says: "0 operations"},
+	"entries, millions, to jaeger":   {repeated("", anEntry, 1<<20, ""), "convert -to jaeger", "-max-memory 4G", ""},
+	"entries, newlines":              {repeated(anEntry, "\n", 64<<20, ""), "report", "", "1 operation"},
+	"perfetto, beginnings":           {repeated("", "\x0a\x06\x40\x01\x5a\x02\x48\x01", 2<<20, ""), "report", tooMuch, ""},
+	"perfetto, tracks and sequences": {zipped(tracks), "report", tooMuch, ""},
+	"otlp json, newlines":            {repeated(lists, "\n", 16<<20, ""), "report", "", "0 operations"},
 	"otlp json, newlines between": {
-		write: zipped(repeated(`{"resourceSpans":[{"scopeSpans":[`, "\n", 16<<20, "]}]}")), says: "0 operations",
+		repeated(`{"resourceSpans":[{"scopeSpans":[`, "\n", 16<<20, "]}]}"),
+		"report", "", "0 operations",
 	},
-	"otlp json, braces": {write: repeated(`{"resourceSpans":[]}`+"\n", "{\n", 4<<20, ""),
-		fails: "only 4194303 unreadable records"},
-	"entries, newlines": {write: zipped(repeated(`{"operation":"a","duration_ns":1}`+"\n", "\n", 64<<20, "")),
-		says: "1 operation"},
-	"parquet, zeros": {write: zipped(repeated("PAR1", "\x00", 300<<20, "")), fails: "too large to be copied"},
+	"otlp json, braces": {repeated(lists, "{\n", 4<<20, ""), "report", "only 4194303 unreadable records", ""},
+	"parquet, zeros":    {repeated("PAR1", "\x00", 300<<20, ""), "report", "too large to be copied", ""},
 }
 
 // R2: no input takes more memory than allowed, or than the machine has.
@@ -433,41 +403,30 @@ func TestBombsAreRefused(t *testing.T) {
 		bomb := bombs[name]
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
+			t.Setenv("TMPDIR", dir)
 			path := filepath.Join(dir, "bomb")
-			file, err := os.Create(path)
-			check.OK(t, err)
+			file := check.Must(os.Create(path))(t)
 			bomb.write(file)
 			check.OK(t, file.Close())
-			args := bomb.args
-			if args == nil {
-				args = []string{"report"}
-			}
-			if !strings.Contains(strings.Join(args, " "), "-max-memory") {
+			args := strings.Fields(bomb.args)
+			if !slices.Contains(args, "-max-memory") {
 				args = append(args, "-max-memory", "64M")
 			}
 			cmd := exec.CommandContext(t.Context(), "optrace", append(args, path)...)
-			cmd.Env = append(os.Environ(), "TMPDIR="+dir)
 			var stdout, stderr bytes.Buffer
-			cmd.Stdout, cmd.Stderr = &stdout, &stderr
-			err = cmd.Run()
-			var ended *exec.ExitError
-			switch {
-			case bomb.fails == "" && err != nil:
-				t.Errorf("%v: %s", err, &stderr)
-			case bomb.fails == "":
-				if !strings.Contains(stdout.String(), bomb.says) {
-					t.Errorf("the report lacks %q: %.2000s", bomb.says, stdout.String())
-				}
-			case !errors.As(err, &ended) || ended.ExitCode() != exit.BadInput ||
-				!strings.Contains(stderr.String(), bomb.fails):
-				t.Errorf("ended with %v and %q, want %q", err, stderr.String(), bomb.fails)
+			cmd.Stdout = &stdout
+			cmd.Stderr = &stderr
+			err := cmd.Run()
+			failed := cmd.ProcessState.ExitCode() == exit.BadInput
+			if (err != nil) != failed || failed != (bomb.fails != "") ||
+				!strings.Contains(stderr.String(), bomb.fails) || !strings.Contains(stdout.String(), bomb.says) {
+				t.Errorf("ended with %v and %q, want %q\n%.2000s", err, &stderr, bomb.fails, &stdout)
 			}
 			const most = 400 << 10 // 64 MiB or more held, some 50 for the program
 			if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok && usage.Maxrss > most {
 				t.Errorf("took %d MiB", usage.Maxrss>>10)
 			}
-			left, _ := filepath.Glob(filepath.Join(dir, "optrace-*"))
-			if len(left) > 0 {
+			if left, _ := filepath.Glob(filepath.Join(dir, "optrace-*")); len(left) > 0 {
 				t.Errorf("left behind: %q", left)
 			}
 		})

@@ -1,14 +1,9 @@
 // Command jaeger is an inference service. Its requests go to Jaeger as traces and its operations into a local file;
 // optrace joins the two.
 //
-// The service ranks items for a user with a small neural network. It unpacks the vectors of the items, shard by shard,
-// on first use, which makes some requests slow. Read the files in this order:
-//
-//	main.go     the two destinations of the spans
-//	service.go  the HTTP handler: a span for each request
-//	ranker.go   the network: an operation for each step
-//	shard.go    the vectors, unpacked on first use
-//	load.go     requests of a client
+// The service ranks items with a small neural network. It makes the vectors of the items, shard by shard, on first use,
+// so that some requests are slow. main.go has the two destinations of the spans, service.go the HTTP handler with a
+// span for each request, ranker.go the network with an operation for each step.
 //
 // # The join
 //
@@ -30,7 +25,6 @@ import (
 	"io"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
 	"github.com/optrace/optrace"
@@ -59,19 +53,15 @@ const serviceName = "ranker"
 // forwardThreshold is the shortest duration of an operation sent to Jaeger. A summary counts shorter ones.
 const forwardThreshold = 200 * time.Microsecond
 
-// setup sets up two destinations: all operations go to a file, requests and long operations to an OTLP receiver.
-func setup(receiver sdktrace.SpanExporter, batch string) (*optrace.SDK, error) {
-	return optrace.Setup(batch, optrace.WithResourceAttributes(semconv.ServiceName(serviceName)),
-		optrace.WithSpanExporter(receiver, optrace.WithForwardThreshold(forwardThreshold)))
-}
-
 // run serves until ctx is done, or until cfg's requests are answered.
 func run(ctx context.Context, cfg config, out io.Writer) (err error) {
 	receiver, err := demo.NewReceiver(ctx, cfg.otlp)
 	if err != nil {
 		return err
 	}
-	sdk, err := setup(receiver, cfg.batch)
+	// All operations go to a file, requests and long operations to an OTLP receiver.
+	sdk, err := optrace.Setup(cfg.batch, optrace.WithResourceAttributes(semconv.ServiceName(serviceName)),
+		optrace.WithSpanExporter(receiver, optrace.WithForwardThreshold(forwardThreshold)))
 	if err != nil {
 		return err
 	}
@@ -83,17 +73,13 @@ func run(ctx context.Context, cfg config, out io.Writer) (err error) {
 		receiver.Report(out)
 	}()
 
-	service, err := newService(sdk)
-	if err != nil {
-		return err
-	}
 	client := func(ctx context.Context, address string) error {
 		if cfg.requests > 0 {
 			return sendRequests(ctx, address, cfg.requests)
 		}
-		fmt.Fprintf(out, "serving on %s; try curl -d '{\"user\":1,\"items\":[7,2000]}' %[1]s/v1/rank\n", address)
+		fmt.Fprintf(out, "serving on %s; try curl -d '{\"items\":[7,2000]}' %[1]s/v1/rank\n", address)
 		<-ctx.Done()
 		return nil
 	}
-	return demo.Serve(ctx, cfg.addr, service, client)
+	return demo.Serve(ctx, cfg.addr, newService(sdk), client)
 }

@@ -1,84 +1,86 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
+	"slices"
 
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/examples/internal/demo"
 )
 
-const rankRoute = "/v1/rank"
+const (
+	rankRoute = "/v1/rank"
+	maxItems  = 1000
+)
 
 type rankRequest struct {
-	User  int   `json:"user"`
 	Items []int `json:"items"`
 }
 
-// rankResponse holds the scores of the items. They add up to 1.
 type rankResponse struct {
 	Scores []float64 `json:"scores"`
 }
 
-const maxItems = 1000
-
 type service struct {
-	http.ServeMux
-	tracer     trace.Tracer
-	propagator propagation.TextMapPropagator
-	ranker     *ranker
+	tracer trace.Tracer
+	ranker *ranker
 }
 
-func newService(sdk *optrace.SDK) (*service, error) {
-	ranker, err := newRanker(sdk.Tracer())
-	if err != nil {
-		return nil, err
-	}
-	tracer := sdk.TracerProvider().Tracer("example.com/ranker")
-	s := &service{tracer: tracer, propagator: propagation.TraceContext{}, ranker: ranker}
-	s.HandleFunc("POST "+rankRoute, s.rank)
-	return s, nil
+func newService(sdk *optrace.SDK) http.Handler {
+	s := &service{tracer: sdk.TracerProvider().Tracer("example.com/ranker"), ranker: newRanker(sdk.Tracer())}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+rankRoute, s.rank)
+	return mux
 }
 
 // rank answers a request. Its span is the parent of the operations. A middleware such as otelhttp would make it.
 func (s *service) rank(w http.ResponseWriter, r *http.Request) {
-	ctx := s.propagator.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
+	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
 	ctx, span := s.tracer.Start(ctx, "POST "+rankRoute, trace.WithSpanKind(trace.SpanKindServer),
 		trace.WithAttributes(semconv.HTTPRequestMethodPost, semconv.HTTPRoute(rankRoute)))
 	defer span.End()
 
 	var request rankRequest
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&request); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&request)
+	if n := len(request.Items); err == nil && (n == 0 || n > maxItems || slices.Min(request.Items) < 0 ||
+		slices.Max(request.Items) >= shards*shardItems) {
+		err = fmt.Errorf("there must be 1 to %d items, each below %d", maxItems, shards*shardItems)
 	}
-	if err := request.check(); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	scores, err := s.ranker.rank(ctx, request.User, request.Items)
 	if err != nil {
-		span.SetStatus(codes.Error, err.Error())
-		http.Error(w, "ranking failed", http.StatusInternalServerError)
+		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	// A client that left gets no answer.
-	_ = json.NewEncoder(w).Encode(rankResponse{Scores: scores})
+	_ = json.NewEncoder(w).Encode(rankResponse{Scores: s.ranker.rank(ctx, request.Items)}) // the client may have left
 }
 
-func (r *rankRequest) check() error {
-	if len(r.Items) == 0 || len(r.Items) > maxItems {
-		return fmt.Errorf("%d items, not 1 to %d", len(r.Items), maxItems)
-	}
-	for _, item := range r.Items {
-		if item < 0 || item >= shards*shardItems {
-			return fmt.Errorf("item %d is not below %d", item, shards*shardItems)
+// sendRequests sends n requests to the service at address, one by one. Each asks for items of one shard, mostly the
+// first.
+func sendRequests(ctx context.Context, address string, n int) error {
+	r := rand.New(rand.NewPCG(6, 7))
+	for i := range n {
+		first := 0
+		if i%8 == 7 {
+			first = r.IntN(shards) * shardItems
+		}
+		request := rankRequest{Items: make([]int, 50+r.IntN(50))}
+		for j := range request.Items {
+			request.Items[j] = first + r.IntN(shardItems)
+		}
+		var answer rankResponse
+		if err := demo.Post(ctx, address+rankRoute, request, &answer); err != nil {
+			return fmt.Errorf("request %d: %w", i, err)
+		}
+		if len(answer.Scores) != len(request.Items) {
+			return fmt.Errorf("request %d: %d scores for %d items", i, len(answer.Scores), len(request.Items))
 		}
 	}
 	return nil

@@ -38,14 +38,7 @@ func Example() {
 	}
 	// Unordered output:
 	// span generate
-	// attention 0 cpu:0 [4x8 4x8 4x8] -> 4x8 [engine.cache=miss]
-	// matmul 0 cpu:0 [4x8 8x4] -> 4x4 []
-	// softmax 0 cpu:0 [4x4] -> 4x4 []
-	// matmul 0 cpu:0 [4x4 4x8] -> 4x8 []
-	// attention 1 cpu:0 [4x8 4x8 4x8] -> 4x8 [engine.cache=miss]
-	// matmul 1 cpu:0 [4x8 8x4] -> 4x4 []
-	// softmax 1 cpu:0 [4x4] -> 4x4 []
-	// matmul 1 cpu:0 [4x4 4x8] -> 4x8 []
-	// attention 2 cpu:0 [4x8 4x3 4x8] -> ? [engine.cache=miss] attention: shapes do not match: [4 8] and [3 4]
-	// matmul 2 cpu:0 [4x8 3x4] -> ? [] shapes do not match: [4 8] and [3 4]
+	// matmul 0 cpu:0 [4x8 8x4] -> 4x4 [engine.cache=miss]
+	// matmul 1 cpu:0 [4x8 8x4] -> 4x4 [engine.cache=miss]
+	// matmul 2 cpu:0 [4x8 4x8] -> ? [engine.cache=miss] shapes do not match: [4 8] and [4 8]
 }

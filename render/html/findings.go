@@ -14,9 +14,10 @@ import (
 	"github.com/optrace/optrace/internal/text/units"
 )
 
-// selection is the evidence of a finding, as fields of the page's state.
+// selection is the evidence of a finding, as fields of the page's state, and the gain.
 type selection struct {
 	Section   string `json:"section,omitempty"`
+	Gain      string `json:"gain,omitempty"` // as in the text
 	Operation string `json:"operation,omitempty"`
 	Device    *int   `json:"device,omitempty"`
 	Request   *int   `json:"request,omitempty"`
@@ -26,7 +27,7 @@ type selection struct {
 
 func selectionOf(f *findings.Finding, r *analyze.Report, v *view) selection {
 	w := &f.Where
-	s := selection{Section: cmp.Or(w.Section, "timeline"), Operation: w.Operation}
+	s := selection{Section: cmp.Or(w.Section, "timeline"), Operation: w.Operation, Gain: f.Gain()}
 	switch {
 	case s.Section == "summary" || s.Section == "idle" && w.FromNS.Known:
 		s.Section = "timeline"
@@ -65,9 +66,11 @@ func sentence(r *analyze.Report, devices int) (string, []Note) {
 	in := &r.Input
 	spans := " in " + units.Plural(in.Spans, "span")
 	text := units.Plural(r.Total.Count, "operation") + spans + " on " + units.Plural(int64(devices), "device")
+	only := ""
 	switch host := in.Entries - r.Total.Count; {
 	case r.Total.Count == 0 && host > 0:
-		text = units.Plural(host, "operation") + spans + ", all the host's view: none of a device was recorded"
+		text = units.Plural(host, "operation") + spans
+		only = ", all the host's view: none of a device was recorded"
 	case host > 0:
 		text = units.Plural(r.Total.Count, "operation") + " and " + units.Count(host) + " of the host" + spans + " on " +
 			units.Plural(int64(devices), "device")
@@ -75,6 +78,7 @@ func sentence(r *analyze.Report, devices int) (string, []Note) {
 	if extent := cmp.Or(r.ExtentNS, r.Total.WallNS); extent.Known {
 		text += " within " + units.Duration(extent.V)
 	}
+	text += only
 	var chips []Note
 	add := func(n int64, noun, detail string) {
 		if n > 0 {

@@ -70,8 +70,8 @@ func TestSentence(t *testing.T) {
 	r.Input.Entries = 1_210
 	text, _ = sentence(r, 1)
 	check.Equal(t, "both", "10 operations and 1,200 of the host in 12 spans on 1 device within 3.51 s.", text)
-	host := &analyze.Report{Input: analyze.Envelope{Spans: 4, Entries: 2}}
+	host := &analyze.Report{Input: analyze.Envelope{Spans: 4, Entries: 2}, ExtentNS: op.Known(75_500_000)}
 	text, _ = sentence(host, 0)
 	check.Equal(t, "sentence",
-		"2 operations in 4 spans, all the host's view: none of a device was recorded; nothing lost.", text)
+		"2 operations in 4 spans within 75.5 ms, all the host's view: none of a device was recorded; nothing lost.", text)
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
-	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/internal/model/kernelname"
 	"github.com/optrace/optrace/internal/text/termtext"
 	"github.com/optrace/optrace/internal/text/units"
@@ -148,7 +147,8 @@ func newData(r *analyze.Report, opts Options, level int) (*data, error) {
 		}
 	}
 	for i := range all {
-		v.Findings = append(v.Findings, shownFinding{all[i], selectionOf(&all[i], r, v)})
+		v.Findings = append(v.Findings, all[i])
+		v.Selections = append(v.Selections, selectionOf(&all[i], r, v))
 	}
 	text, err := json.Marshal(v) // escapes <, >, & and line separators
 	if err != nil {
@@ -163,12 +163,6 @@ func newData(r *analyze.Report, opts Options, level int) (*data, error) {
 		Build: hashOf(asset("page.css") + script(opts.Live)), Title: opts.Title, Sentence: line,
 		Notes: append(chips, opts.Notes...), LeftOut: columns.leftOut, View: text, Rows: rows,
 	}, nil
-}
-
-// shownFinding is a finding and the evidence that it selects.
-type shownFinding struct {
-	findings.Finding
-	Select selection `json:"select"`
 }
 
 // page is the frame of the page. The template escapes its texts.

@@ -83,6 +83,8 @@ type view struct {
 		Link     string
 	}
 	LaunchDevices []int `json:"launch_devices"`
+	Findings      []json.RawMessage
+	Selections    []struct{ Section string }
 	Report        json.RawMessage
 }
 
@@ -209,6 +211,12 @@ func TestColumnsAddUpToTheReport(t *testing.T) {
 		if sums[o.Operation] != o.SumNS || selves[o.Operation] != o.SelfNS.V {
 			t.Errorf("%s: %d and %d in the page, %d and %d in the report", o.Operation, sums[o.Operation],
 				selves[o.Operation], o.SumNS, o.SelfNS.V)
+		}
+	}
+	for i, f := range r.Findings {
+		check.Equal(t, "finding", string(check.Must(json.Marshal(f))(t)), string(v.Findings[i]))
+		if v.Selections[i].Section == "" {
+			t.Errorf("finding %d leads nowhere", i)
 		}
 	}
 	var back analyze.Report

@@ -50,7 +50,6 @@ var runtimeCall = regexp.MustCompile(`^(cu|cuda|hip|ur|pi|musa|aclrt)[A-Z]`)
 type row struct {
 	node       trace.Node  // zero for a call
 	call       *trace.Call // nil for a node
-	order      int32       // of rows with equal times
 	start      int64       // Unix nanoseconds
 	duration   int64
 	shape      int32 // in shapes
@@ -104,24 +103,17 @@ func newRows(forest *trace.Forest) *rows {
 		}
 	}
 	r.list = make([]row, 0, forest.Len()+len(forest.Calls))
-	for n := range forest.Nodes() {
-		if !n.Start().Known || n.IsDuplicate() {
-			r.leftOut++
-			continue
+	for _, p := range r.inOrder(forest) {
+		one := row{start: p.start, duration: p.duration}
+		if at := int(p.order); at >= forest.Len() {
+			one.call = &forest.Calls[at-forest.Len()]
+		} else {
+			one.node = trace.Node{Forest: forest, Row: p.order}
+			one.shape = r.shapes.Within(maxTexts, one.node.Shapes(), "")
+			one.collective = collectives[at]
 		}
-		r.list = append(r.list, row{node: n, order: n.Row, start: n.Start().V, duration: n.Duration(),
-			shape: r.shapes.Within(maxTexts, n.Shapes(), ""), collective: collectives[n.Index()]})
+		r.list = append(r.list, one)
 	}
-	for i := range forest.Calls {
-		c := &forest.Calls[i]
-		r.list = append(r.list, row{call: c, order: int32(forest.Len() + i), start: c.Start, duration: c.Duration})
-	}
-	slices.SortFunc(r.list, func(a, b row) int {
-		if d := cmp.Compare(a.start, b.start); d != 0 {
-			return d
-		}
-		return cmp.Or(cmp.Compare(b.duration, a.duration), cmp.Compare(a.order, b.order))
-	})
 	r.index = slices.Repeat([]int32{none}, forest.Len())
 	for i := range r.list {
 		r.origin = r.list[0].start
@@ -132,6 +124,35 @@ func newRows(forest *trace.Forest) *rows {
 	}
 	r.numberDevices()
 	return r
+}
+
+// place is the place of a row: its times, then its order among the nodes, with the calls behind them.
+type place struct {
+	start, duration int64
+	order           int32
+}
+
+// inOrder returns the places of the nodes with a start and of the calls by time, longer ones first.
+func (r *rows) inOrder(forest *trace.Forest) []place {
+	all := make([]place, 0, forest.Len()+len(forest.Calls))
+	for n := range forest.Nodes() {
+		if !n.Start().Known || n.IsDuplicate() {
+			r.leftOut++
+			continue
+		}
+		all = append(all, place{n.Start().V, n.Duration(), n.Row})
+	}
+	for i := range forest.Calls {
+		c := &forest.Calls[i]
+		all = append(all, place{c.Start, c.Duration, int32(forest.Len() + i)})
+	}
+	slices.SortFunc(all, func(a, b place) int {
+		if d := cmp.Compare(a.start, b.start); d != 0 {
+			return d
+		}
+		return cmp.Or(cmp.Compare(b.duration, a.duration), cmp.Compare(a.order, b.order))
+	})
+	return all
 }
 
 func (r *rows) name(name string) int32 { return r.names.Within(maxTexts, name, key.Other) }

@@ -9,6 +9,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/diff"
+	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/requests"
@@ -44,11 +45,13 @@ type view struct {
 	Requests []request `json:"requests"`
 	Total    int       `json:"requests_total"`
 	// Links has the source and target rows of links, LinksTotal the number of all links.
-	Links      [][2]int32      `json:"links"`
-	LinksTotal int             `json:"links_total"`
-	Findings   []shownFinding  `json:"findings"`
-	Report     *analyze.Report `json:"report"`
-	Diff       *diff.Report    `json:"diff,omitempty"`
+	Links      [][2]int32 `json:"links"`
+	LinksTotal int        `json:"links_total"`
+	// Selections has the evidence that each of the findings selects.
+	Findings   []findings.Finding `json:"findings"`
+	Selections []selection        `json:"selections"`
+	Report     *analyze.Report    `json:"report"`
+	Diff       *diff.Report       `json:"diff,omitempty"`
 
 	severalRanks bool // labels of devices have the rank
 	reported     int  // devices in the report, without devices named only by the host's view
@@ -116,7 +119,7 @@ type part struct {
 func newView(r *analyze.Report, opts Options) (*view, *rows) {
 	v := &view{
 		Report: r, Diff: opts.Diff, Requests: []request{}, Devices: []shownDevice{}, Shapes: []string{""},
-		Steps: []int64{}, Threads: []thread{}, Findings: []shownFinding{}, Names: []string{}, Errors: []string{},
+		Steps: []int64{}, Threads: []thread{}, Findings: []findings.Finding{}, Names: []string{}, Errors: []string{},
 	}
 	columns := newRows(r.Forest)
 	v.SpanNS = columns.span

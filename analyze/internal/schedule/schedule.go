@@ -134,6 +134,9 @@ func (g *Graph) From(edge int32) int32 {
 	}
 }
 
+// Further returns the first of the numbered edges to a node, and the one after the last.
+func (g *Graph) Further(node int32) (first, last int32) { return g.first[node], g.first[node+1] }
+
 // Into yields the edges that a node of a finished graph waits for.
 func (g *Graph) Into(node int32) func(yield func(edge int32) bool) {
 	return func(yield func(int32) bool) {

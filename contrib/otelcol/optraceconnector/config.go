@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/optrace/optrace/internal/record/env"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap/xconfmap"
 	"go.opentelemetry.io/collector/pdata/pmetric"
@@ -58,23 +59,14 @@ func (c *Config) Validate() error {
 
 // Validate implements xconfmap.Validator.
 func (m *Metrics) Validate() error {
-	var errs []error
-	if m.Temporality != cumulative && m.Temporality != delta {
-		errs = append(errs, fmt.Errorf("unknown temporality %q; known are %s and %s", m.Temporality, cumulative, delta))
-	}
-	if m.SeriesLimit < 1 {
-		errs = append(errs, fmt.Errorf("series_limit is %d; it must be positive", m.SeriesLimit))
-	}
-	if m.ResourceLimit < 1 {
-		errs = append(errs, fmt.Errorf("resource_limit is %d; it must be positive", m.ResourceLimit))
-	}
-	if m.MaxBuckets < 2 || m.MaxBuckets > 1024 {
-		errs = append(errs, fmt.Errorf("max_buckets is %d; it must be from 2 to 1024", m.MaxBuckets))
-	}
-	if m.Exemplars < 0 || m.Exemplars > 100 {
-		errs = append(errs, fmt.Errorf("exemplars is %d; it must be from 0 to 100", m.Exemplars))
-	}
-	return errors.Join(errs...)
+	var wrong env.Faults
+	known := m.Temporality == cumulative || m.Temporality == delta
+	wrong.Add(!known, "unknown temporality %q; known are %s and %s", m.Temporality, cumulative, delta)
+	wrong.Add(m.SeriesLimit < 1, "series_limit is %d; it must be positive", m.SeriesLimit)
+	wrong.Add(m.ResourceLimit < 1, "resource_limit is %d; it must be positive", m.ResourceLimit)
+	wrong.Add(m.MaxBuckets < 2 || m.MaxBuckets > 1024, "max_buckets is %d; it must be from 2 to 1024", m.MaxBuckets)
+	wrong.Add(m.Exemplars < 0 || m.Exemplars > 100, "exemplars is %d; it must be from 0 to 100", m.Exemplars)
+	return errors.Join(wrong...)
 }
 
 func (m *Metrics) temporality() pmetric.AggregationTemporality {

@@ -288,72 +288,58 @@ const (
 )
 
 // conventions is the mapping from attribute keys to fields, except for tensor.input.N.shape.
-var conventions = []keyTarget{
-	{attrkey.Name, target{field: FieldName, family: familyTensor}},
-	{attrkey.Kind, target{field: FieldKind, family: familyTensor}},
-	{attrkey.Path, target{field: FieldPath, family: familyTensor}},
-	{attrkey.FLOPs, target{field: FieldFLOPs, family: familyTensor}},
-	{attrkey.Side, target{field: FieldSide, family: familyTensor}},
-	{attrkey.InputShapes, target{field: FieldInputShapes, family: familyTensor}},
-	{attrkey.InputDTypes, target{field: FieldInputDTypes, family: familyTensor}},
-	{attrkey.OutputShape, target{field: FieldOutputShape, family: familyTensor}},
-	{attrkey.OutputElements, target{field: FieldOutputElements, family: familyTensor}},
-	{attrkey.DType, target{field: FieldDType, family: familyTensor}},
-	{attrkey.Device, target{field: FieldDevice, family: familyTensor}},
-	{attrkey.Stream, target{field: FieldStream, family: familyTensor}},
-	{attrkey.Step, target{field: FieldStep, family: familyTensor}},
-	{attrkey.Phase, target{field: FieldPhase, family: familyTensor}},
-	{attrkey.Memory, target{field: FieldMemory, family: familyTensor}},
-	{attrkey.Collective, target{field: FieldCollective, family: familyTensor}},
-	{attrkey.Group, target{field: FieldGroup, family: familyTensor}},
-	{attrkey.GroupSize, target{field: FieldGroupSize, family: familyTensor}},
-	{attrkey.Sequence, target{field: FieldSequence, family: familyTensor}},
-	{attrkey.PeerRank, target{field: FieldPeerRank, family: familyTensor}},
-	{attrkey.InElements, target{field: FieldInElements, family: familyTensor}},
-	{attrkey.OutElements, target{field: FieldOutElements, family: familyTensor}},
-	{attrkey.Rank, target{field: FieldRank, family: familyTensor}},
-	{attrkey.WorldSize, target{field: fieldWorldSize, family: familyTensor}},
-	{attrkey.Launch, target{field: FieldLaunch, family: familyTensor}},
-	{attrkey.LaunchDuration, target{family: familyTensor, keep: true}},
-	{attrkey.LaunchCall, target{family: familyTensor, keep: true}},
-	{attrkey.LaunchShare, target{family: familyTensor, keep: true}},
-	{attrkey.AutogradSequence, target{family: familyTensor, keep: true}},
-	{attrkey.ForwardThread, target{family: familyTensor, keep: true}},
-	{attrkey.ForwardName, target{family: familyTensor, keep: true}},
-	{attrkey.Graph, target{keep: true}},
-	{attrkey.GraphNodeName, target{keep: true}},
-	{attrkey.ClockError, target{family: familyTensor, keep: true}},
-	{attrkey.Thread, target{keep: true}},
-	{attrkey.Power, target{family: familyTensor, keep: true}},
-	{attrkey.WaitStream, target{family: familyTensor, keep: true}},
-	{attrkey.WaitRecorded, target{family: familyTensor, keep: true}},
-	{attrkey.HardwareID, target{field: FieldDevice, family: familyBare, keep: true}},
-	{"optrace.launch_unix_ns", target{field: FieldLaunch, family: familyIndexed}}, // an earlier name
-	{attrkey.KindRule, target{field: fieldKindRule, family: familyTensor}},
-	{attrkey.Root, target{field: FieldRoot, family: familyTensor}},
-	{attrkey.RootSpan, target{field: fieldRootSpan, family: familyTensor}},
-	{attrkey.LaunchedBy, target{field: fieldLaunchedBy, family: familyTensor}},
-	{attrkey.LaunchSpan, target{field: fieldLaunchSpan, family: familyTensor}},
-	{attrkey.StepName, target{field: fieldStepName, family: familyTensor}},
-	{attrkey.Warnings, target{field: fieldWarnings, family: familyTensor}},
-	{attrkey.Unknown, target{field: fieldUnknown, family: familyTensor}},
+var conventions = slices.Concat(
+	mean(familyTensor, []keyField{
+		{attrkey.Name, FieldName}, {attrkey.Kind, FieldKind}, {attrkey.Path, FieldPath}, {attrkey.FLOPs, FieldFLOPs},
+		{attrkey.Side, FieldSide}, {attrkey.InputShapes, FieldInputShapes}, {attrkey.InputDTypes, FieldInputDTypes},
+		{attrkey.OutputShape, FieldOutputShape}, {attrkey.OutputElements, FieldOutputElements},
+		{attrkey.DType, FieldDType}, {attrkey.Device, FieldDevice}, {attrkey.Stream, FieldStream},
+		{attrkey.Step, FieldStep}, {attrkey.Phase, FieldPhase}, {attrkey.Memory, FieldMemory},
+		{attrkey.Collective, FieldCollective}, {attrkey.Group, FieldGroup}, {attrkey.GroupSize, FieldGroupSize},
+		{attrkey.Sequence, FieldSequence}, {attrkey.PeerRank, FieldPeerRank}, {attrkey.InElements, FieldInElements},
+		{attrkey.OutElements, FieldOutElements}, {attrkey.Rank, FieldRank}, {attrkey.WorldSize, fieldWorldSize},
+		{attrkey.Launch, FieldLaunch}, {attrkey.KindRule, fieldKindRule}, {attrkey.Root, FieldRoot},
+		{attrkey.RootSpan, fieldRootSpan}, {attrkey.LaunchedBy, fieldLaunchedBy}, {attrkey.LaunchSpan, fieldLaunchSpan},
+		{attrkey.StepName, fieldStepName}, {attrkey.Warnings, fieldWarnings}, {attrkey.Unknown, fieldUnknown},
+	}),
+	keep(familyTensor, attrkey.LaunchDuration, attrkey.LaunchCall, attrkey.LaunchShare, attrkey.AutogradSequence,
+		attrkey.ForwardThread, attrkey.ForwardName, attrkey.ClockError, attrkey.Power, attrkey.WaitStream,
+		attrkey.WaitRecorded),
+	keep(familyNone, attrkey.Graph, attrkey.GraphNodeName, attrkey.Thread),
+	[]keyTarget{{attrkey.HardwareID, target{field: FieldDevice, family: familyBare, keep: true}}},
+	mean(familyIndexed, []keyField{{"optrace.launch_unix_ns", FieldLaunch}}), // an earlier name
+	mean(familyTorch, []keyField{
+		{"pytorch.input_shapes", FieldInputShapes}, {"pytorch.input_dtypes", FieldInputDTypes},
+		{"pytorch.device.type", FieldDeviceType}, {"pytorch.device.index", FieldDeviceIndex},
+		{"pytorch.cpu_memory_usage_bytes", FieldMemory}, {"pytorch.device_memory_usage_bytes", FieldDeviceMemory},
+		{"pytorch.flops", FieldFLOPs},
+	}),
+	mean(familyBare, []keyField{
+		{"op", FieldName}, {"operation", FieldName}, {"device_id", FieldDevice}, {"device", FieldDevice},
+		{"input_shapes", FieldInputShapes}, {"output_shape", FieldOutputShape}, {"memory_bytes", FieldMemory},
+		{"step", FieldStep},
+	}),
+)
 
-	{"pytorch.input_shapes", target{field: FieldInputShapes, family: familyTorch}},
-	{"pytorch.input_dtypes", target{field: FieldInputDTypes, family: familyTorch}},
-	{"pytorch.device.type", target{field: FieldDeviceType, family: familyTorch}},
-	{"pytorch.device.index", target{field: FieldDeviceIndex, family: familyTorch}},
-	{"pytorch.cpu_memory_usage_bytes", target{field: FieldMemory, family: familyTorch}},
-	{"pytorch.device_memory_usage_bytes", target{field: FieldDeviceMemory, family: familyTorch}},
-	{"pytorch.flops", target{field: FieldFLOPs, family: familyTorch}},
+type keyField struct {
+	key   string
+	field Field
+}
 
-	{"op", target{field: FieldName, family: familyBare}},
-	{"operation", target{field: FieldName, family: familyBare}},
-	{"device_id", target{field: FieldDevice, family: familyBare}},
-	{"device", target{field: FieldDevice, family: familyBare}},
-	{"input_shapes", target{field: FieldInputShapes, family: familyBare}},
-	{"output_shape", target{field: FieldOutputShape, family: familyBare}},
-	{"memory_bytes", target{field: FieldMemory, family: familyBare}},
-	{"step", target{field: FieldStep, family: familyBare}},
+// mean returns the targets of keys with a field.
+func mean(family family, keys []keyField) (all []keyTarget) {
+	for _, k := range keys {
+		all = append(all, keyTarget{k.key, target{field: k.field, family: family}})
+	}
+	return all
+}
+
+// keep returns the targets of keys that are kept for their values.
+func keep(family family, keys ...string) (all []keyTarget) {
+	for _, key := range keys {
+		all = append(all, keyTarget{key, target{family: family, keep: true}})
+	}
+	return all
 }
 
 type keyTarget struct {

@@ -118,17 +118,9 @@ func (b *Builder) setOutputShape(dims []int64, truncated bool) {
 	b.outputTruncated = truncated
 }
 
-// ParseShape reads one shape as text: "64x784", "[64, 784]", "(64, 784)", "64,784", "64", or "[]" and "()" for a
-// scalar. Spaces between numbers are allowed, and integral numbers with a fraction, as in "[2.0]".
-func ParseShape(text string) (s op.Shape, ok bool) {
-	dims, ok := appendDims(make(op.Shape, 0, 4), text)
-	if !ok || len(dims) > op.MaxRank {
-		return nil, false
-	}
-	return dims, true
-}
-
-// appendDims appends the dimensions in text, at most MaxRank+1: enough to show an excess.
+// appendDims appends the dimensions in text: "64x784", "[64, 784]", "(64, 784)", "64,784", "64", or "[]" and "()" for a
+// scalar. Spaces between numbers are allowed, and integral numbers with a fraction, as in "[2.0]". It appends at most
+// MaxRank+1: enough to show an excess.
 func appendDims(dst op.Shape, text string) (dims op.Shape, ok bool) {
 	const space, spaceAndQuotes = " \t\n\r", " \t\n\r\""
 	separator := ","

@@ -1,7 +1,4 @@
 // Package convert turns span data into entries and ancestry records of package op.
-//
-// It hands attributes to an [attrmap.Builder], which has the conventions and the mapping. The entries encoder, the
-// pruner, and optrace.Converter use it.
 package convert
 
 import (

@@ -1,7 +1,5 @@
 // Package encoding is the contract between encoders and the sink: a [Format] makes an [Encoder], which appends spans
 // to a [Batch], and frames the batch for writing.
-//
-// The formats are in the packages below it, entries and otlp. The pipelines fill batches, the sink writes them.
 package encoding
 
 import (

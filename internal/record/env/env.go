@@ -13,6 +13,16 @@ import (
 	"go.opentelemetry.io/otel"
 )
 
+// Faults lists the errors of a configuration.
+type Faults []error
+
+// Add adds an error if is is true.
+func (f *Faults) Add(is bool, format string, args ...any) {
+	if is {
+		*f = append(*f, fmt.Errorf(format, args...))
+	}
+}
+
 // Set calls set with the value of a variable.
 func Set(name string, set func(value string) error) {
 	value := os.Getenv(name)

@@ -3,8 +3,8 @@ package observ_test
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,48 +51,34 @@ func TestErrorsRate(t *testing.T) {
 
 // A panicking handler does no harm, and a blocking one is not called again.
 func TestErrorsHandler(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
+	for name, tt := range map[string]struct {
 		handle func(release <-chan struct{})
-		want   int // calls before the release
+		want   int64 // calls before the release
 	}{
-		{"returns", func(<-chan struct{}) {}, 3},
-		{"panics", func(<-chan struct{}) { panic("handler") }, 3},
-		{"blocks", func(release <-chan struct{}) { <-release }, 1},
+		"returns": {func(<-chan struct{}) {}, 3}, "panics": {func(<-chan struct{}) { panic("handler") }, 3},
+		"blocks": {func(release <-chan struct{}) { <-release }, 1},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				release := make(chan struct{})
-				var mu sync.Mutex
-				calls := 0
-				spantest.HandleErrors(t, func(error) {
-					mu.Lock()
-					calls++
-					mu.Unlock()
-					tt.handle(release)
-				})
-				var r observ.Errors
-				verify := func(want int) {
-					t.Helper()
-					synctest.Wait()
-					mu.Lock()
-					defer mu.Unlock()
-					check.Equal(t, "the handler was called: times", want, calls)
-				}
-				report := func() {
-					r.Report(errors.New("disk full"))
-					synctest.Wait()
-					time.Sleep(time.Minute)
-				}
-				for range 3 {
-					report()
-				}
-				verify(tt.want)
-				close(release)
-				synctest.Wait()
-				report()
-				verify(tt.want + 1)
+		synctest.Test(t, func(t *testing.T) {
+			release := make(chan struct{})
+			var calls atomic.Int64
+			spantest.HandleErrors(t, func(error) {
+				calls.Add(1)
+				tt.handle(release)
 			})
+			var r observ.Errors
+			report := func() {
+				r.Report(errors.New("disk full"))
+				synctest.Wait()
+				time.Sleep(time.Minute)
+			}
+			for range 3 {
+				report()
+			}
+			check.Equal(t, name+": calls", tt.want, calls.Load())
+			close(release)
+			synctest.Wait()
+			report()
+			check.Equal(t, name+": calls after the release", tt.want+1, calls.Load())
 		})
 	}
 }
@@ -247,13 +233,8 @@ func TestComponentNames(t *testing.T) {
 		stop := observ.ObserveProcessor(scope, func() observ.Counts { return observ.Counts{} })
 		t.Cleanup(func() { _ = stop() })
 	}
-	n := map[string]int{}
 	_, components := read()
-	for _, name := range components {
-		typ, _, _ := strings.Cut(strings.TrimPrefix(name, scope.Name), "/")
-		n[typ]++
-	}
-	check.Equal(t, "components by type", map[string]int{".Exporter": 2, ".Processor": 2}, n)
+	check.Equal(t, "components of both types", 4, len(components))
 }
 
 func TestMetricsOff(t *testing.T) {

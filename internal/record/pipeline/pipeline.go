@@ -1,8 +1,6 @@
 // Package pipeline carries ended spans to an exporter: in buffers of encoded records, in a bounded queue of spans in
 // front of any exporter, or in the history of a flight recorder.
-//
-// A pipeline handles a lack of room, decides when to write, stops in time, and counts the outcome of every span. The
-// Processor selects its spans. Package encoding has the formats, and package sink writes.
+// A pipeline handles a lack of room, decides when to write, stops in time, and counts the outcome of every span.
 package pipeline
 
 import (

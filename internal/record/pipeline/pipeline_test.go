@@ -405,11 +405,16 @@ func TestFlightDump(t *testing.T) {
 				Gaps: map[string]int64{"flight_recorder": 47}}, stats: Stats{Recorded: 50, Written: 3, Dropped: 47,
 				Skipped: 1},
 		},
+		{
+			name: "larger than one write", entries: 6000, ended: 6000,
+			want:  written{Steps: ints(0, 5999), Spans: []string{request}},
+			stats: Stats{Recorded: 6000, Written: 6000, Skipped: 1},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var w spantest.Buffer
 			out := newOutput(t, &w)
-			p := newFlight(out, Config{Entries: tt.entries})
+			p := newFlight(out, Config{Entries: tt.entries, MaxBytes: 8 << 20})
 			for i := range tt.ended {
 				p.OnEnd(ended(spantest.Operation(i).Snapshot()))
 			}
@@ -419,6 +424,9 @@ func TestFlightDump(t *testing.T) {
 			for range 2 { // the second one is empty
 				check.OK(t, p.Dump(t.Context()))
 				check.Equal(t, "written", tt.want, read(t, w.Bytes()))
+			}
+			if tt.entries > 1000 && w.Writes() < 2 {
+				t.Errorf("%d writes", w.Writes())
 			}
 			stop(t, p, out.Sink)
 			checkStats(t, p.Stats(), tt.stats)

@@ -16,6 +16,7 @@ import (
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/record/prune"
 	"github.com/optrace/optrace/internal/record/span"
+	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/spantest"
 	"github.com/optrace/optrace/op"
@@ -213,6 +214,50 @@ func TestForget(t *testing.T) {
 	}
 	if s := request.Snapshot(); !same(p.Ended(s, span.Root{}), s) {
 		t.Error("a root that is forgotten has a summary")
+	}
+}
+
+// Sums below roots that never end take the memory of the bound, and the operations of evicted sums are counted. New
+// roots have their summaries. Row M1 of docs/reliability.md.
+func TestLeakedSumsStayBounded(t *testing.T) {
+	cases.Rare(t)
+	cases.NotUnderRace(t, cases.OneGoroutine)
+	const bound = 32 << 20
+	for _, tt := range []struct {
+		name              string
+		roots, ops, width int // operations below each root, with names of this length
+	}{
+		{"many", 300_000, 0, 0}, {"with operations", 4000, 130, 10},
+		{"with operations of long names", 1500, 20, 10 << 10},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			before := check.Heap()
+			p := prune.New(time.Hour, 0)
+			begin := func(n, ops int) sdktrace.ReadOnlySpan {
+				request, above := root()
+				request.SpanContext = spantest.SpanContext(n, 1<<20)
+				p.Started(request.Snapshot())
+				for i := range ops {
+					s := operation(i, fmt.Sprintf("%0*d", tt.width, n*ops+i), "", 1)
+					s.SpanContext = spantest.SpanContext(n, i)
+					if p.Ended(s.Snapshot(), above) != nil {
+						t.Fatal("an operation is forwarded")
+					}
+				}
+				return request.Snapshot()
+			}
+			for n := range tt.roots {
+				begin(n, tt.ops)
+			}
+			if held := check.Heap() - before; held > bound+1<<20 || tt.ops > 0 != (p.Forgotten() > 0) {
+				t.Errorf("%.1f MiB are held, and %d operations forgotten", float64(held)/(1<<20), p.Forgotten())
+			}
+			for n := range 1000 {
+				if sums, _ := summaries(p.Ended(begin(tt.roots+n, 1), span.Root{})); len(sums) != 1 {
+					t.Fatalf("%d sums on a new root", len(sums))
+				}
+			}
+		})
 	}
 }
 

@@ -1,6 +1,5 @@
 // Package rotate is an append-only file that follows renames, rotates by size and age, bounds the total of its rotated
-// files, and refuses symbolic links to regular files. It knows no format: an [Inspect] function examines the end of a
-// file. The sink in internal/record/sink writes to a [File].
+// files, and refuses symbolic links to regular files. An [Inspect] function examines the end of a file.
 package rotate
 
 import (
@@ -11,6 +10,8 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"time"
+
+	"github.com/optrace/optrace/internal/record/env"
 )
 
 // File is a file for appending, and its rotated predecessors. It is not safe for concurrent use, except for Deleted.
@@ -376,22 +377,14 @@ func (l Limits) Enabled() bool { return l != Limits{} }
 
 // Validate returns an error for invalid limits.
 func (l Limits) Validate() error {
-	var errs []error
-	if l.MaxBytes < 0 {
-		errs = append(errs, fmt.Errorf("file size %d is negative", l.MaxBytes))
-	}
-	if l.MaxAge < 0 {
-		errs = append(errs, fmt.Errorf("file age %v is negative", l.MaxAge))
-	}
-	switch {
-	case l.MaxTotal < 0:
-		errs = append(errs, fmt.Errorf("total size %d is negative", l.MaxTotal))
-	case l.MaxTotal > 0 && l.MaxBytes <= 0:
-		errs = append(errs, errors.New("a bound on the total needs rotation by size"))
-	case l.MaxTotal > 0 && l.MaxTotal < l.MaxBytes:
-		errs = append(errs, fmt.Errorf("total size %d is below the file size %d", l.MaxTotal, l.MaxBytes))
-	}
-	return errors.Join(errs...)
+	var wrong env.Faults
+	wrong.Add(l.MaxBytes < 0, "file size %d is negative", l.MaxBytes)
+	wrong.Add(l.MaxAge < 0, "file age %v is negative", l.MaxAge)
+	wrong.Add(l.MaxTotal < 0, "total size %d is negative", l.MaxTotal)
+	wrong.Add(l.MaxTotal > 0 && l.MaxBytes <= 0, "a bound on the total needs rotation by size")
+	tooSmall := 0 < l.MaxTotal && l.MaxTotal < l.MaxBytes
+	wrong.Add(tooSmall, "total size %d is below the file size %d", l.MaxTotal, l.MaxBytes)
+	return errors.Join(wrong...)
 }
 
 // lock is an advisory lock on a file, held from the inspection of its end until after the write. It is a courtesy:

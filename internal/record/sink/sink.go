@@ -1,8 +1,6 @@
-// Package sink writes the batches of an exporter to one writer, one at a time, and accounts for every entry: it is written,
-// or it counts as dropped and a gap record in the next batch reports it.
-//
-// A Sink compresses, recovers from partial writes, and pauses after repeated failures. Package encoding makes the batches,
-// and package rotate has the file.
+// Package sink writes the batches of an exporter to one writer, one at a time, and accounts for every entry: it is
+// written, or it counts as dropped and a gap record in the next batch reports it. A Sink compresses, recovers from
+// partial writes, and pauses after repeated failures.
 package sink
 
 import (

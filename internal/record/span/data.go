@@ -1,8 +1,5 @@
 // Package span is a finished span in the form of the plugin: its data, read once, the local root above it, and its
-// clean form for other exporters. It knows neither formats nor exporters.
-//
-// Operations of a Recorder have [Data] only; [Snapshot] makes a span of it. Package traces finds local roots, and the
-// encoders in internal/record/encoding read Data.
+// clean form for other exporters. Operations of a Recorder have [Data] only; [Snapshot] makes a span of it.
 package span
 
 import (

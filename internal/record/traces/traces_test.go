@@ -3,6 +3,7 @@ package traces
 import (
 	"encoding/binary"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"unsafe"
@@ -12,18 +13,24 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace/internal/record/span"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 )
 
-// spanContext returns the context of a span in a trace of the first shard.
+// spanContext returns the context of a span in a trace of the first shard, or of another one for numbers from anyShard.
 func spanContext(traceNumber, number int, remote bool) trace.SpanContext {
 	var id trace.TraceID
 	binary.BigEndian.PutUint64(id[:], uint64(traceNumber))
 	binary.BigEndian.PutUint32(id[8:], uint32(traceNumber)*0x9e3779b9)
+	if traceNumber >= anyShard {
+		id = trace.TraceID(traceID(traceNumber))
+	}
 	var spanID trace.SpanID
 	binary.BigEndian.PutUint64(spanID[:], uint64(number))
 	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, SpanID: spanID, Remote: remote})
 }
+
+const anyShard = 1 << 30
 
 func start(r *Roots, name string, traceNumber, number, parent int, remote bool) {
 	stub := tracetest.SpanStub{Name: name, SpanContext: spanContext(traceNumber, number, false)}
@@ -35,6 +42,102 @@ func start(r *Roots, name string, traceNumber, number, parent int, remote bool) 
 
 func end(r *Roots, traceNumber, number, parent int, remote bool) span.Root {
 	return r.Ended(spanContext(traceNumber, number, false), spanContext(traceNumber, parent, remote))
+}
+
+// below records an operation below a span and returns the name of its root.
+func below(r *Roots, traceNumber, parent int) string {
+	start(r, "operation", traceNumber, 1<<30, parent, false)
+	return end(r, traceNumber, 1<<30, parent, false).Name
+}
+
+// Spans that never end, in any number of traces, roots and children, take the memory of the bound. An old trace in use
+// and all new ones have their roots, and no operation has a root that is not above it. Row M1 of docs/reliability.md.
+func TestLeakedSpansStayBounded(t *testing.T) {
+	const training, second, third = anyShard, 2, 1 << 29
+	for _, tt := range []struct {
+		name                    string
+		traces, roots, children int // children of the last root of each trace
+		first                   string
+	}{
+		{"many roots", 250_000, 1, 0, "first"}, {"long names", 30_000, 1, 0, strings.Repeat("n", 10<<10)},
+		{"names too long to be read", 2000, 1, 0, strings.Repeat("n", 1<<20)},
+		{"children in many traces", 600, 2, 500, "first"}, {"children in one trace", 1, 2, 50_000, "first"},
+		{"roots in one trace", 1, 50_000, 0, "first"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			before := check.Heap()
+			r := new(Roots)
+			start(r, "training", training, 1, 0, false)
+			verify := func(traceNumber, parent int, want string, mayMiss bool) {
+				t.Helper()
+				if got := below(r, traceNumber, parent); got != want && (got != "" || !mayMiss) {
+					t.Fatalf("trace %d: the root of an operation is %.20q, want %.20q", traceNumber-training, got, want)
+				}
+			}
+			for n := training + 1; n <= training+tt.traces; n++ {
+				start(r, strings.Clone(tt.first), n, 1, 0, false)
+				for k := second; k <= tt.roots; k++ {
+					start(r, "second", n, k, 1, true)
+				}
+				for k := range tt.children {
+					start(r, "never ends", n, third+1+k, tt.roots, false)
+				}
+				if tt.roots > 1 {
+					verify(n, 1, tt.first, true)
+				} else if n%(tt.traces/100) == 0 {
+					verify(training, 1, "training", false)
+				}
+			}
+			if held, most := check.Heap()-before, int64(Shards*maxShardBytes+2<<20); held > most {
+				t.Errorf("%d bytes are held, want %d at most", held, most)
+			}
+			if r.Forgotten() == 0 {
+				t.Error("nothing is forgotten, or not counted: too few spans leak")
+			}
+			verify(training, 1, "training", tt.roots > 1)
+			last := map[bool]string{true: "second", false: span.CutText(tt.first)}[tt.roots > 1]
+			for n := training + tt.traces; n > training+max(0, tt.traces-600); n-- { // the set of evicted traces forgets
+				verify(n, min(second, tt.roots), last, true) // in a trace of many roots a forgotten one
+				start(r, "third", n, third, 1, true)
+				verify(n, third, "third", false)
+				verify(n, tt.roots, last, true)
+				end(r, n, third, 1, true)
+			}
+			for n := range 1000 {
+				start(r, "request", 2*training+n, 1, 0, false)
+				verify(2*training+n, 1, "request", false)
+				end(r, 2*training+n, 1, 0, false)
+			}
+		})
+	}
+}
+
+// Operations that began before the end of their root have it, later ones do not. Other spans above them may have ended.
+// Spans that began before the first note do not disturb others.
+func TestRootsOfEndedSpans(t *testing.T) {
+	const front, back, third, layer, ofFront, ofBack, unnoted = 1, 2, 3, 4, 5, 6, 7
+	var r Roots
+	start(&r, "front", 1, front, 0, false)
+	start(&r, "operation", 1, ofFront, front, false)
+	start(&r, "back", 1, back, front, true)
+	start(&r, "operation", 1, ofBack, back, false)
+	start(&r, "third", 1, third, front, true)
+	start(&r, "layer", 1, layer, back, false)
+	end(&r, 1, layer, back, false)
+	check.Equal(t, "below a span that has ended", "back", below(&r, 1, layer))
+	end(&r, 1, back, front, true)
+	check.Equal(t, "late below back", "", below(&r, 1, layer))
+	check.Equal(t, "of back", "back", end(&r, 1, ofBack, back, false).Name)
+	end(&r, 1, front, 0, false)
+	check.Equal(t, "of front", "front", end(&r, 1, ofFront, front, false).Name)
+	end(&r, 1, third, front, true)
+	check.Equal(t, "late", "", below(&r, 1, front))
+
+	check.Equal(t, "below an unnoted root", "", below(&r, 2, unnoted))
+	start(&r, "late", 2, back, unnoted, true)
+	check.Equal(t, "below a noted root", "late", below(&r, 2, back))
+	end(&r, 2, unnoted, 0, false)
+	check.Equal(t, "after the end of the unnoted root", "late", below(&r, 2, back))
 }
 
 // A root opening in a trace with a forgotten first root is not the root of the first one's spans.

@@ -1,8 +1,5 @@
-// Package producer runs recording processes, for tests that kill or stop them or remove their
-// files, and then look for the reported operations.
-//
-// The process is the calling program, started again with an environment variable; [Main] turns it into a
-// producer. Only tests import it.
+// Package producer runs recording processes, for tests that kill them or remove their files and then look for the
+// reported operations. The process is the calling program, started again; [Main] turns it into a producer.
 package producer
 
 import (

@@ -2,6 +2,7 @@
 // /usr/bin/chromium by default.
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { chromium } from "playwright-core";
@@ -261,6 +262,19 @@ for (const [file, width] of pages.filter((f) => [main, "train.html", "engines.ht
   });
 }
 
+test("the saved trace has the operations, as the command reads it", { skip: !process.env.OPTRACE }, async () => {
+  const { page, done } = await open(main);
+  const saved = page.waitForEvent("download");
+  await page.click("#trace");
+  const text = execFileSync(process.env.OPTRACE, ["report", "-json", await (await saved).path()]);
+  const { count, sum_ns } = JSON.parse(text).total;
+  assert.deepEqual({ count, sum_ns }, await page.evaluate(() => {
+    const { count, sum_ns } = globalThis.optrace.view.report.total;
+    return { count, sum_ns };
+  }));
+  await done();
+});
+
 test("sections without content are absent, the others are listed", async () => {
   const { page, done } = await open(main);
   const listed = await page.$$eval("#nav button", (all) => all.map((b) => b.textContent));
@@ -457,6 +471,8 @@ test("a finding selects its evidence", async () => {
     const { section, ...what } = JSON.parse(await b.getAttribute("data-select"));
     await b.click();
     if (Object.keys(what).length > 0) await page.waitForFunction(() => location.hash.length > 1);
+    const shown = (await b.innerText()).split("\n").at(-1);
+    assert.ok(shown === "show in the timeline" || shown === `show ${section.replace("_", " ")}`, shown);
     await page.waitForFunction((id) => {
       const at = document.getElementById(id).getBoundingClientRect();
       return at.top < innerHeight && at.bottom > 0;
@@ -467,10 +483,11 @@ test("a finding selects its evidence", async () => {
   const said = await page.evaluate(() => {
     const { view } = globalThis.optrace;
     view.report.headline = { text: ["NVIDIA H100: busy 24 %"] };
-    view.findings = [{ text: "The device waits.", evidence: [{ name: "waits", value: 120, unit: "count" }], try: "read the loss later", saved_ns: 5e6, of_ns: 1e7, select: {} }];
+    view.findings = [{ text: "The device waits.", evidence: [{ name: "waits", value: 120, unit: "count" }], try: "read the loss later", saved_ns: 5e6, of_ns: 1e7 }];
+    view.selections = [{ gain: "at most 5.00 ms (50.0 %)" }];
     globalThis.optrace.cards();
     return ["headline", "findings"].map((id) => document.getElementById(id).innerText.replace(/\s+/g, " ")).join("|");
   });
-  assert.equal(said, "NVIDIA H100: busy 24 %|1 The device waits. waits 120 try: read the loss later gain: 5.00 ms (50.0 %) show timeline");
+  assert.equal(said, "NVIDIA H100: busy 24 %|1 The device waits. waits 120 try: read the loss later gain: at most 5.00 ms (50.0 %) show in the timeline");
   await done();
 });

@@ -13,38 +13,29 @@ export function evidenceText({ name, value, unit }) {
   return `${name} ${typeof value === "number" && known ? known(value) : `${value}${unit ? "\u00a0" + unit : ""}`}`;
 }
 
-// gainText says what a finding's change would save, or null.
-export function gainText({ saved_ns: saved, saved_low_ns: low, saved_high_ns: high, of_ns: of }) {
-  if (saved === null || saved === undefined) return null;
-  const part = of > 0 ? ` (${formatShare(saved / of)})` : "",
-    known = (n) => n !== null && n !== undefined;
-  if (known(low) && known(high) && low < high)
-    return `gain: ${formatTime(saved)}${part}, between ${formatTime(low)} and ${formatTime(high)}`;
-  return `gain: ${formatTime(saved)}${part}`;
-}
-
-// cards fills the headline and the findings of a view. kept keeps the height of what was there: a live page must not
-// jump.
-export function cards(view, headline, box, kept = false) {
+// cards fills the headline and the findings of a view. there has the sections with content. kept keeps the height of
+// what was there: a live page must not jump.
+export function cards(view, headline, box, there, kept = false) {
   show(headline, ...(view.report.headline?.text ?? []).map((line) => element("p", {}, line)));
   const line = (cls, text) => (text ? element("span", { class: cls }, printable(text)) : null);
   const card = (f, i) => {
-    const evidence = f.evidence ?? [];
+    const evidence = f.evidence ?? [],
+      { gain, ...selection } = view.selections[i];
     return element(
       "li",
       {},
       element(
         "button",
-        { "type": "button", "data-select": JSON.stringify(f.select) },
+        { "type": "button", "data-select": JSON.stringify(selection) },
         line("n", String(i + 1)),
         element("span", {}, f.text),
         line("more", evidence.map(evidenceText).join(" · ")),
         line("more", f.try ? "try: " + f.try : null),
-        line("gain", gainText(f)),
+        line("gain", gain ? "gain: " + gain : null),
         line(
           "go",
-          f.select.from === undefined
-            ? "show " + (f.select.section ?? "timeline").replace("_", " ")
+          selection.from === undefined && selection.section !== "timeline" && there[selection.section]
+            ? "show " + selection.section.replace("_", " ")
             : "show in the timeline",
         ),
       ),

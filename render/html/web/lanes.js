@@ -1,6 +1,6 @@
 // The lanes of the timeline: which rows stand in which lane, and what of a lane can be told apart at a scale.
 
-import { KIND_SPAN, NONE, lowerBound, makeLanes } from "./rows.js";
+import { KIND_SPAN, NONE, aboveOf, makeLanes } from "./rows.js";
 
 const MAX_LANES = 24;
 
@@ -9,18 +9,22 @@ const MAX_LANES = 24;
 export function buildGroups(view, rows) {
   const found = new Map();
   const order = (x) => (x === NONE ? Infinity : x);
-  for (let i = 0; i < rows.n; i++) {
+  const groupOf = (i) => {
     const kind = rows.kind[i],
-      [at, device, stream, thread] =
-        kind < KIND_SPAN
-          ? [0, rows.device[i], rows.stream[i], NONE]
-          : rows.thread[i] !== NONE
-            ? [1, NONE, NONE, rows.thread[i]]
-            : [kind === KIND_SPAN ? 3 : 2, kind === KIND_SPAN ? NONE : rows.device[i], NONE, NONE];
-    const key = `${at}.${order(device)}.${order(stream)}.${order(thread)}`;
+      at = kind < KIND_SPAN ? 0 : rows.thread[i] !== NONE ? 1 : kind === KIND_SPAN ? 3 : 2,
+      device = at === 0 || at === 2 ? rows.device[i] : NONE,
+      stream = at === 0 ? rows.stream[i] : NONE,
+      thread = at === 1 ? rows.thread[i] : NONE;
+    const part = at === 1 ? thread : (device === NONE ? 0 : device + 1) * 2 ** 32 + stream,
+      key = 4 * part + at;
     let g = found.get(key);
-    if (g === undefined) found.set(key, (g = { at, device, stream, thread, rows: [] }));
-    g.rows.push(i);
+    if (g === undefined) found.set(key, (g = { at, device, stream, thread, rows: [], launched: [] }));
+    return g;
+  };
+  for (let i = 0; i < rows.n; i++) {
+    groupOf(i).rows.push(i);
+    const host = Number.isNaN(rows.launch[i]) ? NONE : launcherOf(rows, i);
+    if (host !== NONE) groupOf(host).launched.push(i);
   }
   const severalRanks = new Set((view.threads ?? []).map((t) => t.rank)).size > 1;
   const label = (g) => {
@@ -42,8 +46,28 @@ export function buildGroups(view, rows) {
     .map((g) => {
       const { lanes, crowded } = makeLanes(rows, g.rows, MAX_LANES);
       if (crowded > 0) lanes.at(-1).overlaps = true;
+      if (g.launched.length > 0) lanes.push(launchLane(rows, g.launched));
       return { label: label(g), device: g.at === 0 ? g.device : null, lanes, crowded, folded: false, pinned: false };
     });
+}
+
+// launcherOf returns the host's row that launched row i of a device, or NONE.
+export function launcherOf(rows, i) {
+  let above = aboveOf(rows, i);
+  for (let n = 0; above !== NONE && rows.kind[above] < KIND_SPAN && n < 64; n++) above = aboveOf(rows, above);
+  return above !== NONE && rows.kind[above] > KIND_SPAN ? above : NONE;
+}
+
+// launchLane returns a lane of operations of devices at the times of the calls that launched them.
+function launchLane(rows, launched) {
+  const lane = Uint32Array.from(launched.sort((a, b) => rows.launch[a] - rows.launch[b])),
+    starts = new Float64Array(lane.length),
+    ends = new Float64Array(lane.length);
+  lane.forEach((i, k) => {
+    starts[k] = rows.launch[i];
+    ends[k] = rows.launched[i];
+  });
+  return Object.assign(lane, { edges: { starts, ends }, isLaunches: true, overlaps: true });
 }
 
 // stepMarks returns the time from the first start to the last end of each step's operations. Steps with a number that
@@ -77,46 +101,65 @@ export function stepMarks(view, rows) {
 // laneSums returns, for each class of the rows of a lane, the running sum of durations: sums[c][k] is that of the rows
 // before k.
 export function laneSums(rows, lane, classOf) {
-  const sums = [];
-  let used = [];
-  for (let k = 0; k < lane.length; k++) {
-    const c = classOf(lane[k]);
-    if (sums[c] === undefined) {
-      sums[c] = new Float64Array(lane.length + 1);
-      used.push(c);
-    }
-    for (const u of used) sums[u][k + 1] = sums[u][k];
-    sums[c][k + 1] += rows.dur[lane[k]];
+  const n = lane.length,
+    { starts, ends } = edgesOf(rows, lane),
+    classes = new Uint8Array(n),
+    sums = [];
+  for (let k = 0; k < n; k++) {
+    const c = (classes[k] = classOf(lane[k]));
+    sums[c] ??= new Float64Array(n + 1);
   }
-  used = used.sort((a, b) => a - b);
+  const used = [...sums.keys()].filter((c) => sums[c]);
+  for (const u of used) {
+    const sum = sums[u];
+    for (let k = 0; k < n; k++) sum[k + 1] = sum[k] + (classes[k] === u ? ends[k] - starts[k] : 0);
+  }
   return { used, sums };
+}
+
+// edgesOf returns the starts and the ends of the rows of a lane.
+export function edgesOf(rows, lane) {
+  if (lane.edges) return lane.edges;
+  const starts = new Float64Array(lane.length),
+    ends = new Float64Array(lane.length);
+  for (let k = 0; k < lane.length; k++) {
+    starts[k] = rows.start[lane[k]];
+    ends[k] = starts[k] + rows.dur[lane[k]];
+  }
+  return (lane.edges = { starts, ends });
 }
 
 // visibleRows divides what is visible of a lane between the pixels 0 and width. It calls box for each row at least a
 // pixel wide, with its edges, and several for the narrower ones that start in a pixel: lane[k0] to lane[k1 - 1].
 export function visibleRows(rows, lane, from, to, width, box, several) {
-  const scale = width / (to - from);
-  const end = (k) => rows.start[lane[k]] + rows.dur[lane[k]],
-    isWide = (k) => rows.dur[lane[k]] * scale >= 1;
-  let k = lowerBound(0, lane.length, 1, (m) => (end(m) > from || rows.start[lane[m]] >= from ? 1 : 0));
-  while (k < lane.length) {
-    const a = rows.start[lane[k]];
+  const scale = width / (to - from),
+    n = lane.length,
+    { starts, ends } = edgesOf(rows, lane);
+  const isWide = (k) => (ends[k] - starts[k]) * scale >= 1;
+  let k = 0;
+  for (let high = n; k < high; ) {
+    const mid = (k + high) >>> 1;
+    if (ends[mid] > from || starts[mid] >= from) high = mid;
+    else k = mid + 1;
+  }
+  while (k < n) {
+    const a = starts[k];
     if (a >= to) return;
     if (isWide(k)) {
-      box(lane[k], Math.max((a - from) * scale, -1), Math.min((end(k) - from) * scale, width + 1));
+      box(lane[k], Math.max((a - from) * scale, -1), Math.min((ends[k] - from) * scale, width + 1));
       k++;
       continue;
     }
     const pixel = Math.max(0, Math.floor((a - from) * scale)),
       next = from + (pixel + 1) / scale;
     // Without overlap only the last row that starts in the pixel can be wide.
-    let last = k + 1,
-      step = 1;
-    while (last < lane.length && rows.start[lane[last]] < next) {
-      last = Math.min(lane.length, last + step);
-      step *= 2;
+    let last = k + 1;
+    for (let step = 1; last < n && starts[last] < next; step *= 2) last = Math.min(n, last + step);
+    for (let low = k + 1; low < last; ) {
+      const mid = (low + last) >>> 1;
+      if (starts[mid] < next) low = mid + 1;
+      else last = mid;
     }
-    last = lowerBound(k + 1, last, next, (m) => rows.start[lane[m]]);
     if (last - 1 > k && isWide(last - 1)) last--;
     if (lane.overlaps) for (let m = k + 1; m < last; m++) if (isWide(m)) last = m;
     several(pixel, k, last);

@@ -4,7 +4,7 @@ import { NONE, decodeRows, distance, sameRow } from "./rows.js";
 import { formatState, parseState } from "./state.js";
 import { element, printable, show } from "./dom.js";
 import { cards } from "./cards.js";
-import { reportTables } from "./report.js";
+import { presence, reportTables } from "./report.js";
 import { Page, byID, inflate, openPage } from "./main.js";
 
 // How long to wait after an answer, and at most after a failure, in milliseconds.
@@ -106,7 +106,7 @@ class LivePage extends Page {
   }
 
   cards() {
-    cards(this.view, byID("headline"), byID("findings"), true);
+    cards(this.view, byID("headline"), byID("findings"), presence(this.view, this.rows), true);
   }
 
   clear() {

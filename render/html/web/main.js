@@ -28,6 +28,7 @@ import { sequences } from "./sequences.js";
 import { difference } from "./diff.js";
 import { presence, reportTables } from "./report.js";
 import { cards } from "./cards.js";
+import { launcherOf } from "./lanes.js";
 import { Table, formatOrders, parseOrders } from "./table.js";
 import {
   argumentFacts,
@@ -42,11 +43,17 @@ import {
 
 export const byID = (id) => document.getElementById(id);
 
-// inflate returns the bytes of compressed text in base64.
-export async function inflate(text) {
+// fromBase64 decodes base64 where the browser has no method for it.
+function fromBase64(text) {
   const binary = atob(text),
     bytes = new Uint8Array(binary.length);
   for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}
+
+// inflate returns the bytes of compressed text in base64.
+export async function inflate(text) {
+  const bytes = Uint8Array.fromBase64?.(text) ?? fromBase64(text);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
@@ -190,7 +197,7 @@ export class Page {
   }
 
   cards() {
-    cards(this.view, byID("headline"), byID("findings"));
+    cards(this.view, byID("headline"), byID("findings"), presence(this.view, this.rows));
   }
 
   // sections hides the sections without content, and lists the others.
@@ -203,6 +210,15 @@ export class Page {
     for (const h of document.querySelectorAll("main > section:not([hidden]) > h2")) names.push(h);
     const kinds = new Set(this.rows.kind);
     for (const b of this.legend) b.hidden = !kinds.has(Number(b.dataset.kind));
+    const { rows, view } = this,
+      marks = {
+        group: rows.group.some((g) => g !== NONE),
+        launch: rows.launch.some((at) => at >= 0),
+        link: view.links.length > 0,
+        request: view.requests_total > 0,
+        error: rows.error.some((e) => e !== NONE),
+      };
+    for (const m of document.querySelectorAll(".legend [data-mark]")) m.hidden = !marks[m.dataset.mark];
     const text = names.map((h) => h.textContent).join();
     if (this.listed === text) return;
     this.listed = text;
@@ -250,7 +266,7 @@ export class Page {
     );
     byID("trace")?.addEventListener("click", () =>
       save(
-        new Blob([JSON.stringify(chromeTrace(this.view, this.rows))], { type: "application/json" }),
+        new Blob(chromeTrace(this.view, this.rows), { type: "application/json" }),
         byID("title").textContent + ".trace.json",
       ),
     );
@@ -345,6 +361,7 @@ export class Page {
     const { view, rows, store } = this,
       s = store.state;
     this.remember(changed);
+    if (changed.size === 1 && changed.has("zoom")) return; // the timeline draws itself
     if (changed.has("theme")) {
       this.theme();
       this.flame.surface.draw();
@@ -590,23 +607,59 @@ function save(file, name) {
   setTimeout(() => URL.revokeObjectURL(address), 1000);
 }
 
-// chromeTrace returns the rows as a Chrome trace: a process per device and one for the host.
+// chromeTrace returns the rows as a Chrome trace, in parts: a process per device, and one for the host. An arrow leads
+// from the launch of an operation to it.
 export function chromeTrace(view, rows) {
-  const traceEvents = [];
-  for (let i = 0; i < rows.n; i++) {
+  const parts = [],
+    events = [],
+    named = new Set(),
+    pids = new Map();
+  const flush = () => parts.push((parts.length > 0 ? ",\n" : "") + events.splice(0).join(",\n"));
+  const add = (event) => {
+    events.push(JSON.stringify(event));
+    if (events.length === 10_000) flush();
+  };
+  const name = (what, pid, tid, text) => {
+    const key = `${what} ${pid} ${tid}`;
+    if (!named.has(key)) add({ ph: "M", name: what, pid, tid, args: { name: text } });
+    named.add(key);
+  };
+  // placeOf returns the process and the thread of a row.
+  const placeOf = (i) => {
     const isDevice = rows.kind[i] < KIND_SPAN,
-      tid = isDevice ? rows.stream[i] : rows.thread[i];
-    traceEvents.push({
-      ph: "X",
-      name: view.names[rows.name[i]],
-      cat: KINDS[rows.kind[i]],
-      pid: isDevice && rows.device[i] !== NONE ? view.devices[rows.device[i]].label : "host",
-      tid: tid === NONE ? 0 : isDevice ? tid : view.threads[tid].id,
-      ts: rows.start[i] / 1000,
-      dur: rows.dur[i] / 1000,
-    });
+      thread = isDevice || rows.thread[i] === NONE ? null : view.threads[rows.thread[i]],
+      device = isDevice && rows.device[i] !== NONE ? view.devices[rows.device[i]].label : null,
+      text = device ?? (isDevice ? "no device" : "host" + (thread?.rank >= 0 ? " of rank " + thread.rank : ""));
+    const tid = isDevice && rows.stream[i] !== NONE ? rows.stream[i] : (thread?.id ?? 0);
+    if (!pids.has(text)) pids.set(text, pids.size + 1);
+    const pid = pids.get(text);
+    name("process_name", pid, 0, text);
+    name("thread_name", pid, tid, (isDevice ? "stream " : "thread ") + tid);
+    return { pid, tid };
+  };
+  for (let i = 0; i < rows.n; i++) {
+    const place = placeOf(i),
+      ts = rows.start[i] / 1000,
+      text = view.names[rows.name[i]];
+    const args = rows.kind[i] < KIND_SPAN ? attributesOf(view, rows, i) : {};
+    add({ ph: "X", name: text, cat: KINDS[rows.kind[i]], ...place, ts, dur: rows.dur[i] / 1000, args });
+    const host = rows.launch[i] <= rows.start[i] ? launcherOf(rows, i) : NONE;
+    if (host === NONE) continue;
+    add({ ph: "s", id: i, name: "launch", cat: "launch", ...placeOf(host), ts: rows.launch[i] / 1000 });
+    add({ ph: "f", bp: "e", id: i, name: "launch", cat: "launch", ...place, ts });
   }
-  return { displayTimeUnit: "ns", traceEvents };
+  if (events.length > 0) flush();
+  const head = `{"displayTimeUnit":"ns","baseTimeNanoseconds":${view.origin_ns},"traceEvents":[\n`;
+  return [head, ...parts, "]}\n"];
+}
+
+// attributesOf returns the attributes that tell optrace, which reads the trace too, what an operation is.
+function attributesOf(view, rows, i) {
+  const attributes = { "tensor.op.name": view.names[rows.name[i]] };
+  if (rows.kind[i] > 0) attributes["tensor.op.kind"] = KINDS[rows.kind[i]];
+  if (rows.device[i] !== NONE) attributes["tensor.device.id"] = view.devices[rows.device[i]].label;
+  if (rows.stream[i] !== NONE) attributes["tensor.stream.id"] = rows.stream[i];
+  return attributes;
 }
 
 // FORWARD is the argument of a backward operator with the name of its forward operator.

@@ -1,6 +1,6 @@
 // The section of operations.
 
-import { KINDS, NONE, histogramBin, HISTOGRAM_BINS, summarise } from "./rows.js";
+import { KINDS, NONE, addQuantiles, histogramBin, HISTOGRAM_BINS, summarise } from "./rows.js";
 import { element, push, pushLink, shorten, shortenName } from "./dom.js";
 import { Table } from "./table.js";
 import { bar, histogram } from "./charts.js";
@@ -164,6 +164,7 @@ export class Operations {
           self: o.self_ns ?? g.self,
           rate: o.flops_per_second || null,
         });
+      else if (g.rows.length > 0) addQuantiles(rows, g);
     }
     this.groups = groups;
     this.table.update(groups, groups.length === 1 ? "one operation" : `${formatCount(groups.length)} operations`);

@@ -184,7 +184,7 @@ export function presence(view, rows) {
     communication: any(r.communication?.collectives) || any(r.communication?.bottlenecks),
     memory:
       any(r.memory?.hotspots) || (r.memory?.over_time?.devices ?? []).some((d) => d.written_bytes.some((b) => b > 0)),
-    sequences: (r.sequences?.count ?? 0) > 0,
+    sequences: any(r.sequences?.rows),
     steps: any(r.steps),
     phases: any(r.phases),
     ...Object.fromEntries(Object.entries(TABLES).map(([id, t]) => [id, any(t.rows(r))])),

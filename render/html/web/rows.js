@@ -30,18 +30,45 @@ class Reader {
     this.at = 0;
   }
 
-  next() {
-    const b = this.bytes;
-    let x = b[this.at++];
-    if (x < 0x80) return x;
-    x &= 0x7f;
-    for (let factor = 128; ; factor *= 128) {
-      const c = b[this.at++];
-      if (c === undefined) throw new Error("the operations in this page are cut off");
-      x += (c & 0x7f) * factor;
-      if (c < 0x80) return x;
+  // fill reads a number for each element of a column.
+  fill(column) {
+    const b = this.bytes,
+      n = column.length;
+    let at = this.at;
+    for (let i = 0; i < n; i++) {
+      let c = b[at++];
+      if (c < 0x80) {
+        column[i] = c;
+        continue;
+      }
+      let x = c & 0x7f;
+      for (let factor = 128; c >= 0x80; factor *= 128) {
+        c = b[at++];
+        if (c === undefined) break;
+        x += (c & 0x7f) * factor;
+      }
+      column[i] = x;
     }
+    this.at = at;
+    if (at > b.length) throw new Error("the operations in this page are cut off");
+    return column;
   }
+}
+
+// firstAlike returns, for each row, the first row of its name and shape.
+function firstAlike(name, shape) {
+  const n = name.length,
+    bits = Math.max(4, Math.ceil(Math.log2(2 * n + 1))),
+    slots = new Int32Array(1 << bits),
+    first = new Uint32Array(n);
+  for (let i = 0; i < n; i++) {
+    let at = Math.imul(name[i] + Math.imul(shape[i], 0x85ebca6b), 0x9e3779b1) >>> (32 - bits);
+    while (slots[at] !== 0 && (name[slots[at] - 1] !== name[i] || shape[slots[at] - 1] !== shape[i]))
+      at = (at + 1) & ((1 << bits) - 1);
+    if (slots[at] === 0) slots[at] = i + 1;
+    first[i] = slots[at] - 1;
+  }
+  return first;
 }
 
 // decodeRows reads the columns of n rows, one column after the other:
@@ -69,71 +96,59 @@ class Reader {
 //	error     index of errors plus one, 0 for a row that did not fail
 //	thread    index of threads plus one, 0 if it is unknown
 export function decodeRows(bytes, n) {
-  const r = new Reader(bytes);
-  const index = () => {
-    const column = new Uint32Array(n);
-    for (let i = 0; i < n; i++) {
-      const v = r.next();
-      column[i] = v === 0 ? NONE : v - 1;
-    }
-    return column;
-  };
-  const plain = (column) => {
-    for (let i = 0; i < n; i++) column[i] = r.next();
-    return column;
+  const r = new Reader(bytes),
+    codes = new Float64Array(n);
+  // Each of these functions has a loop of its own: a shared one would call a function for each number.
+  const optional = () => {
+    const out = r.fill(new Uint32Array(n));
+    for (let i = 0; i < n; i++) out[i]--; // 0 becomes NONE
+    return out;
   };
   const signed = (z) => (z % 2 === 0 ? z / 2 : -(z + 1) / 2);
-  const usual = () => {
-    const column = new Float64Array(n),
-      last = new Map();
-    for (let i = 0; i < n; i++) {
-      const key = rows.name[i] * 4294967296 + rows.shape[i],
-        v = r.next();
-      if (v !== 0) last.set(key, v - 1);
-      column[i] = last.get(key) || NaN;
-    }
-    return column;
+  const distant = () => {
+    const out = new Uint32Array(n);
+    r.fill(codes);
+    for (let i = 0; i < n; i++) out[i] = codes[i] === 0 ? NONE : i - signed(codes[i] - 1);
+    return out;
   };
-  const start = new Float64Array(n);
-  for (let i = 0, t = 0; i < n; i++) start[i] = t += r.next();
-  const rows = { n, start, dur: plain(new Float64Array(n)), self: new Float64Array(n) };
-  for (let i = 0; i < n; i++) rows.self[i] = rows.dur[i] - signed(r.next());
-  rows.name = plain(new Uint32Array(n));
-  rows.kind = plain(new Uint8Array(n));
-  rows.device = index();
-  rows.stream = index();
-  const distance = () => {
-    const column = new Uint32Array(n);
+  const start = r.fill(new Float64Array(n));
+  for (let i = 1; i < n; i++) start[i] += start[i - 1];
+  const dur = r.fill(new Float64Array(n)),
+    self = r.fill(new Float64Array(n));
+  for (let i = 0; i < n; i++) self[i] = dur[i] - signed(self[i]);
+  const name = r.fill(new Uint32Array(n)),
+    kind = r.fill(new Uint8Array(n));
+  const rows = { n, start, dur, self, name, kind, device: optional(), stream: optional(), parent: distant() };
+  const request = (rows.request = r.fill(new Uint32Array(n)));
+  for (let i = 0; i < n; i++)
+    request[i] = request[i] === 0 ? NONE : request[i] === 1 ? request[rows.parent[i]] : request[i] - 2;
+  const shape = (rows.shape = r.fill(new Uint32Array(n))),
+    first = firstAlike(name, shape),
+    last = new Float64Array(n);
+  const usual = (none) => {
+    const out = r.fill(new Float64Array(n));
+    last.fill(none);
     for (let i = 0; i < n; i++) {
-      const v = r.next();
-      column[i] = v === 0 ? NONE : i - signed(v - 1);
+      if (out[i] !== 0) last[first[i]] = out[i] - 1 || none;
+      out[i] = last[first[i]];
     }
-    return column;
+    return out;
   };
-  rows.parent = distance();
-  rows.request = new Uint32Array(n);
-  for (let i = 0; i < n; i++) {
-    const v = r.next();
-    rows.request[i] = v === 0 ? NONE : v === 1 ? rows.request[rows.parent[i]] : v - 2;
-  }
-  rows.shape = plain(new Uint32Array(n));
-  rows.memory = usual();
-  rows.flops = usual();
-  rows.step = index();
-  rows.launch = new Float64Array(n);
-  for (let i = 0; i < n; i++) {
-    const v = r.next();
-    rows.launch[i] = v === 0 ? NaN : start[i] - signed(v - 1);
-  }
-  rows.launched = Float64Array.from(rows.launch, (at) => at + r.next());
-  rows.group = index();
-  rows.launcher = distance();
-  rows.arguments = Uint32Array.from(usual(), (v) => v || 0);
-  rows.maker = index();
-  rows.error = index();
-  rows.thread = index();
+  rows.memory = usual(NaN);
+  rows.flops = usual(NaN);
+  rows.step = optional();
+  const launch = (rows.launch = r.fill(new Float64Array(n)));
+  for (let i = 0; i < n; i++) launch[i] = launch[i] === 0 ? NaN : start[i] - signed(launch[i] - 1);
+  const launched = (rows.launched = r.fill(new Float64Array(n)));
+  for (let i = 0; i < n; i++) launched[i] += launch[i];
+  rows.group = optional();
+  rows.launcher = distant();
+  rows.arguments = new Uint32Array(usual(0));
+  rows.maker = optional();
+  rows.error = optional();
+  rows.thread = optional();
   if (r.at !== bytes.length) throw new Error("the operations in this page do not end where they should");
-  rows.hostOnly = rows.kind.every((k) => k >= KIND_SPAN);
+  rows.hostOnly = kind.every((k) => k >= KIND_SPAN);
   return rows;
 }
 
@@ -303,11 +318,11 @@ export function histogramBin(ns) {
 // summarise adds up the picked operations by name and returns the sums, the
 // largest first.
 export function summarise(rows, picked) {
-  const groups = new Map();
+  const groups = []; // by name
   let total = 0;
   for (const i of picked) {
     if (!isOperation(rows, i)) continue;
-    let g = groups.get(rows.name[i]);
+    let g = groups[rows.name[i]];
     if (g === undefined) {
       g = {
         name: rows.name[i],
@@ -321,7 +336,7 @@ export function summarise(rows, picked) {
         errors: 0,
         histogram: new Uint32Array(HISTOGRAM_BINS),
       };
-      groups.set(rows.name[i], g);
+      groups[rows.name[i]] = g;
     }
     const d = rows.dur[i];
     g.rows.push(i);
@@ -334,17 +349,22 @@ export function summarise(rows, picked) {
     g.histogram[histogramBin(d)]++;
     total += d;
   }
-  const all = [...groups.values()];
+  const all = groups.filter(Boolean);
   for (const g of all) {
-    const sorted = Float64Array.from(g.rows, (i) => rows.dur[i]).sort();
     g.mean = g.sum / g.count;
-    g.p50 = quantile(sorted, 0.5);
-    g.p95 = quantile(sorted, 0.95);
-    g.p99 = quantile(sorted, 0.99);
-    g.max = sorted.at(-1);
     g.share = total > 0 ? g.sum / total : 0;
   }
   return all.sort((a, b) => b.sum - a.sum);
+}
+
+// addQuantiles adds the quantiles of the durations to a sum.
+export function addQuantiles(rows, g) {
+  const sorted = Float64Array.from(g.rows, (i) => rows.dur[i]).sort();
+  g.p50 = quantile(sorted, 0.5);
+  g.p95 = quantile(sorted, 0.95);
+  g.p99 = quantile(sorted, 0.99);
+  g.max = sorted.at(-1);
+  return g;
 }
 
 // quantile interpolates between the samples around q.

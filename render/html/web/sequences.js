@@ -1,6 +1,6 @@
 // Repeated sequences of short operations, from the report on the whole run.
 
-import { element, shortenName, show } from "./dom.js";
+import { element, shorten, shortenName, show } from "./dom.js";
 import { keptTable } from "./columns.js";
 import { formatCount, formatShare, formatTime } from "./units.js";
 
@@ -38,6 +38,7 @@ export function sequences(page, parent) {
       {
         title: "sequence",
         value: (r) => sequenceText(r.operations),
+        text: (r) => shorten(sequenceText(r.operations), 72),
         class: "name",
         full: (r) => r.operations.join("\n"),
       },

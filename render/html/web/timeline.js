@@ -1,12 +1,12 @@
 // The timeline: a lane per stream, thread and overlap, drawn on a canvas. Rows narrower than a pixel show as columns with
 // the share of the time that they take, and their number.
 
-import { KIND_WAIT, NONE, lowerBound, usage } from "./rows.js";
+import { KIND_SPAN, KIND_WAIT, NONE, lowerBound, usage } from "./rows.js";
 import { Surface, element, printable, push, shorten, shortNames, show } from "./dom.js";
 import { axisLabels, formatCount, formatTime, plural } from "./units.js";
 import { KIND_FAILED, boxColors, kindColor, kindPixel } from "./colors.js";
 import { Overlays } from "./overlays.js";
-import { buildGroups, laneSums, stepMarks, visibleRows } from "./lanes.js";
+import { buildGroups, edgesOf, laneSums, stepMarks, visibleRows } from "./lanes.js";
 
 const LANE = 18,
   GAP = 1,
@@ -15,9 +15,10 @@ const LANE = 18,
   LABELS = 132,
   MINIMAP = 46;
 
-// Boxes narrower than NARROW pixels are drawn without an edge and a text. Columns of several rows have a label from
+// Boxes narrower than NARROW pixels have no edge, and no text below NAMED. Columns of several rows have a label from
 // LABELLED pixels on, and at least LEAST pixels of height.
 const NARROW = 4,
+  NAMED = 34,
   LABELLED = 96,
   LEAST = 3;
 
@@ -54,7 +55,7 @@ export class Timeline {
       this.groups.unshift({ label: "steps", device: null, lanes: [new Uint32Array()], crowded: 0, marks });
     this.end = this.view.span_ns;
     this.minimap = usage(this.rows, this.rows.start.keys(), 0, Math.max(1, this.end), 400);
-    this.colorTheme = null;
+    this.colorTheme = this.drawnMinimap = null;
     this.failed = failedAt(this.rows, Math.max(1, this.end), 2000);
     this.applyLanes();
   }
@@ -108,6 +109,7 @@ export class Timeline {
       stays = new Uint8Array(this.rows.n);
     for (const g of this.groups)
       g.lanes.forEach((lane, n) => {
+        if (lane.isLaunches) return;
         for (const i of lane) tops[i] = g.y + n * g.pitch;
         if (g.pinned) for (const i of lane) stays[i] = 1;
       });
@@ -122,7 +124,7 @@ export class Timeline {
   }
 
   get top() {
-    return this.box.scrollTop;
+    return Math.round(this.box.scrollTop);
   }
 
   // listLanes fills the list in which lanes fold, pin and move.
@@ -206,28 +208,21 @@ export class Timeline {
     const nothing = { row: NONE, several: null },
       g = x < LABELS ? undefined : this.groupAt(y);
     if (g === undefined) return nothing;
-    const rows = this.rows,
-      list = g.lanes[Math.floor(((g.pinned ? y : y + this.top) - g.y) / g.pitch)],
+    const list = g.lanes[Math.floor(((g.pinned ? y : y + this.top) - g.y) / g.pitch)],
+      { starts, ends } = edgesOf(this.rows, list),
       t = this.timeAt(x),
-      reach = (this.to - this.from) / this.plot;
-    const k = lowerBound(0, list.length, t - reach, (m) => rows.start[list[m]] + rows.dur[list[m]]);
-    if (k >= list.length || rows.start[list[k]] > t + reach) return nothing;
-    if (rows.dur[list[k]] >= reach) return { row: list[k], several: null };
-    const last = lowerBound(k, list.length, t + reach, (m) => rows.start[list[m]]),
-      near = list.subarray(k, last);
-    if (near.length === 1) return { row: near[0], several: null };
-    const wide = near.find((i) => rows.dur[i] >= reach && rows.start[i] <= t && t < rows.start[i] + rows.dur[i]);
-    if (wide !== undefined) return { row: wide, several: null };
-    const sum = near.reduce((ns, i) => ns + rows.dur[i], 0);
-    return {
-      row: NONE,
-      several: {
-        count: near.length,
-        sum,
-        from: rows.start[near[0]],
-        to: rows.start[near.at(-1)] + rows.dur[near.at(-1)],
-      },
-    };
+      reach = (this.to - this.from) / this.plot,
+      one = (k) => ({ row: list[k], several: null });
+    const k = lowerBound(0, list.length, t - reach, (m) => ends[m]);
+    if (k >= list.length || starts[k] > t + reach) return nothing;
+    const last = lowerBound(k, list.length, t + reach, (m) => starts[m]);
+    if (ends[k] - starts[k] >= reach || last - k === 1) return one(k);
+    let sum = 0;
+    for (let m = k; m < last; m++) {
+      if (ends[m] - starts[m] >= reach && starts[m] <= t && t < ends[m]) return one(m);
+      sum += ends[m] - starts[m];
+    }
+    return { row: NONE, several: { count: last - k, sum, from: starts[k], to: ends[last - 1] } };
   }
 
   paint(c, width, height) {
@@ -249,18 +244,9 @@ export class Timeline {
     c.textBaseline = "middle";
     this.paintMinimap(c, look);
     this.paintAxis(c, look, height);
-    for (const pinned of [false, true]) {
-      c.save();
-      c.beginPath();
-      c.rect(0, pinned ? MINIMAP + AXIS : this.head, width, height);
-      c.clip();
-      if (!pinned) c.translate(0, -this.top);
-      const [first, last] = pinned ? [0, height] : [this.top + this.head - LANE, this.top + height];
-      for (const g of this.groups)
-        if (Boolean(g.pinned) === pinned && g.y + g.lanes.length * g.pitch >= first && g.y <= last)
-          this.paintGroup(c, g, look, first, last);
-      c.restore();
-    }
+    this.useColors(dark);
+    this.isFiltered = this.marked || s.op !== null || s.kind !== null;
+    for (const pinned of [false, true]) this.paintLanes(c, pinned, look, height);
     this.paintOverlays(c, { top: this.head, bottom: height, ...look });
     const range = this.range ?? s;
     if (range.from !== null || range.to !== null) {
@@ -275,40 +261,57 @@ export class Timeline {
     }
   }
 
-  paintGroup(c, g, look, first, last) {
-    c.fillStyle = look.ink;
-    c.fillText(clip(c, (g.folded ? "▸ " : "▾ ") + g.label, LABELS - 10), 4, g.y + LANE / 2);
-    if (g.crowded > 0 && !g.folded)
-      c.fillText(clip(c, `${formatCount(g.crowded)} overlap`, LABELS - 14), 6, g.y + LANE * (g.lanes.length - 0.5));
+  // paintLanes draws the lanes that are pinned, or the others. Most rows become pixels of one image: they are too many to
+  // be drawn one by one. The others, and texts, are drawn upon it.
+  paintLanes(c, pinned, look, height) {
+    const first = pinned ? MINIMAP + AXIS : this.head,
+      last = pinned ? this.head : height,
+      groups = this.groups.filter((g) => Boolean(g.pinned) === pinned),
+      image = this.layer(Math.ceil(this.plot), Math.max(1, Math.ceil(height))),
+      upon = { boxes: [], labels: [] };
     c.save();
     c.beginPath();
-    c.rect(LABELS, g.y, this.plot, g.lanes.length * g.pitch);
+    c.rect(0, first, this.surface.width, last - first);
     c.clip();
-    if (g.marks) this.paintMarks(c, g, look);
-    g.lanes.forEach((lane, n) => {
-      const y = g.y + n * g.pitch;
-      if (y + g.height >= first && y <= last) this.paintLane(c, lane, y, g, look);
-    });
+    image.pixels.fill(0);
+    for (const g of groups) {
+      const top = g.y - (pinned ? 0 : this.top);
+      if (top + g.lanes.length * g.pitch < first || top > last) continue;
+      c.fillStyle = look.ink;
+      c.fillText(clip(c, (g.folded ? "▸ " : "▾ ") + g.label, LABELS - 10), 4, top + LANE / 2);
+      if (g.crowded > 0 && !g.folded)
+        c.fillText(clip(c, `${formatCount(g.crowded)} overlap`, LABELS - 14), 6, top + LANE * (g.lanes.length - 0.5));
+      if (g.marks) this.paintMarks(c, g, top, look);
+      g.lanes.forEach((lane, n) => {
+        const y = top + n * g.pitch;
+        if (lane.isLaunches && g.height === LANE) c.fillText(clip(c, "launches", LABELS - 14), 14, y + LANE / 2);
+        if (y + g.height >= first && y <= last) this.paintLane(lane, y, g.height, image, look, upon);
+      });
+    }
+    image.context.putImageData(image.data, 0, 0);
+    c.imageSmoothingEnabled = false;
+    c.beginPath();
+    c.rect(LABELS, first, this.plot, last - first);
+    c.clip();
+    c.drawImage(image.canvas, LABELS, 0);
+    for (const [i, x0, x1, y, h] of upon.boxes) this.paintBox(c, i, LABELS + x0, LABELS + x1, y, h, look);
+    for (const l of upon.labels) paintLabel(c, l, look);
     c.restore();
   }
 
   // paintMarks draws steps as brackets: they are no operations.
-  paintMarks(c, g, look) {
+  paintMarks(c, g, top, look) {
     c.strokeStyle = c.fillStyle = look.muted;
     c.lineWidth = 1;
     let drawn = -Infinity;
     for (const m of g.marks) {
-      const a = this.xOf(m.from),
-        b = this.xOf(m.to);
-      if (b < LABELS || a > LABELS + this.plot || b < drawn + 2) continue;
+      if (m.from > this.to) break;
+      const a = Math.max(LABELS, this.xOf(m.from)),
+        b = Math.min(LABELS + this.plot, this.xOf(m.to));
+      if (b < LABELS || b < drawn + 2) continue;
       drawn = b;
-      c.strokeRect(a + 0.5, g.y + 3.5, Math.max(0.5, b - a - 1), g.height - 4);
-      if (b - a > 34)
-        c.fillText(
-          clip(c, m.text, Math.min(b, LABELS + this.plot) - Math.max(a, LABELS) - 6),
-          Math.max(a, LABELS) + 4,
-          g.y + LANE / 2 + 1,
-        );
+      c.strokeRect(a + 0.5, top + 3.5, Math.max(0.5, b - a - 1), g.height - 4);
+      if (b - a > NAMED) c.fillText(clip(c, m.text, b - a - 6), a + 4, top + LANE / 2 + 1);
     }
   }
 
@@ -343,79 +346,73 @@ export class Timeline {
     return kind + (this.isDim(i, this.marked, this.store.state.op) ? DIM : 0);
   }
 
-  // paintLane draws a lane. Narrow boxes and columns become pixels of an image, drawn afterwards: they are too many to be
-  // drawn one by one.
-  paintLane(c, lane, y, g, look) {
+  // paintLane draws a lane at height y into the image, and adds what is drawn upon it.
+  paintLane(lane, y, height, image, look, upon) {
     const { rows } = this,
-      { dark } = look,
-      strip = this.strip(Math.ceil(this.plot)),
-      pixels = strip.pixels.fill(0),
-      across = strip.width,
-      perPixel = (this.to - this.from) / this.plot;
-    const wide = [],
+      { pixels, width: across } = image,
+      perPixel = (this.to - this.from) / this.plot,
+      top = Math.max(0, y),
+      lines = Math.min(image.height, y + height) - top,
+      at = top * across,
       labels = [];
-    let narrow = false;
+    if (lines <= 0) return;
+    let drawn = false;
     const box = (i, x0, x1) => {
-      if (x1 - x0 >= NARROW) {
-        wide.push(i, x0, x1);
+      const width = x1 - x0,
+        isLit = i === this.hover || i === this.pinned || i === this.focus;
+      if (width >= NARROW && (width >= NAMED || isLit || rows.kind[i] === KIND_WAIT)) {
+        upon.boxes.push([i, x0, x1, y, height]);
         return;
       }
-      const { pixel } = this.colorsOf(i, dark),
-        value = this.isDim(i, this.marked, this.store.state.op) ? faded(pixel) : pixel;
       const a = Math.max(0, Math.floor(x0)),
-        b = Math.max(Math.floor(x0) + 1, Math.round(x1));
-      for (let line = 0; line < LANE; line++)
-        pixels.fill(value, line * across + a, line * across + Math.min(b, across));
-      narrow = true;
+        b = Math.min(across, Math.max(a + 1, Math.round(x1) - (width >= NARROW ? 1 : 0))),
+        value = this.pixelOf(i, look.dark);
+      for (let x = at + a; x < at + b; x++) pixels[x] = value;
+      drawn = true;
     };
+    const columns = [];
+    let label = null;
     const several = (x, k0, k1) => {
-      if (lane.filter_ !== look.filter)
-        Object.assign(
-          lane,
-          laneSums(rows, lane, (i) => this.classOf(i)),
-          { filter_: look.filter },
-        );
-      let at = LANE,
-        busy = 0;
-      for (const u of lane.used) busy += lane.sums[u][k1] - lane.sums[u][k0];
-      const height = Math.max(LEAST, Math.min(1, busy / perPixel) * LANE);
-      for (const u of lane.used) {
-        const part = lane.sums[u][k1] - lane.sums[u][k0],
-          to = busy > 0 ? at - (part / busy) * height : LANE - height;
-        if (part === 0 && busy > 0) continue;
-        const color = kindPixel(u % DIM, dark);
-        for (let line = Math.round(to); line < Math.round(at); line++)
-          pixels[line * across + x] = u >= DIM ? faded(color) : color;
-        at = to;
-      }
-      narrow = true;
-      const count = k1 - k0;
-      const label = labels.at(-1);
-      if (label && x <= label.to + 3) Object.assign(label, { to: x, count: label.count + count });
-      else labels.push({ from: x, to: x, count });
+      columns.push(x, k0, k1);
+      if (label === null || x > label.to + 3) labels.push((label = { from: x, to: x, count: 0, y }));
+      label.to = x;
+      label.count += k1 - k0;
     };
     visibleRows(rows, lane, this.from, this.to, this.plot, box, several);
-    if (narrow) {
-      strip.context.putImageData(strip.image, 0, 0);
-      c.imageSmoothingEnabled = false;
-      c.drawImage(strip.canvas, 0, 0, across, LANE, LABELS, y, across, g.height);
+    if (drawn)
+      for (let line = 1; line < lines; line++) pixels.copyWithin(at + line * across, at, at + across);
+    if (columns.length === 0) return;
+    if (lane.filter_ !== look.filter)
+      Object.assign(
+        lane,
+        laneSums(rows, lane, (i) => this.classOf(i)),
+        { filter_: look.filter },
+      );
+    const { used } = lane,
+      sums = used.map((u) => lane.sums[u]),
+      foot = y + height;
+    for (let n = 0; n < columns.length; n += 3) {
+      const x = columns[n],
+        k0 = columns[n + 1],
+        k1 = columns[n + 2];
+      let busy = 0,
+        to = foot;
+      for (let u = 0; u < sums.length; u++) busy += sums[u][k1] - sums[u][k0];
+      const tall = Math.max((LEAST * height) / LANE, Math.min(1, busy / perPixel) * height);
+      for (let u = 0; u < sums.length; u++) {
+        const part = sums[u][k1] - sums[u][k0],
+          from = busy > 0 ? to - (part / busy) * tall : foot - tall;
+        if (part === 0 && busy > 0) continue;
+        const value = this.classPixels[used[u]],
+          end = Math.min(image.height, Math.round(to));
+        for (let line = Math.max(0, Math.round(from)); line < end; line++) pixels[line * across + x] = value;
+        to = from;
+      }
     }
-    const x = (px) => LABELS + px;
-    for (let k = 0; k < wide.length; k += 3)
-      this.paintBox(c, wide[k], x(wide[k + 1]), x(wide[k + 2]), y, g.height, look);
-    if (g.height < LANE) return;
-    for (const l of labels) {
-      if (l.count < 2 || l.to - l.from < LABELLED) continue;
-      const text = plural(l.count, this.rows.kind[lane[0]] < 6 ? "operation" : "row"),
-        w = c.measureText(text).width + 8;
-      if (w > l.to - l.from) continue;
-      c.fillStyle = look.ground;
-      c.globalAlpha = 0.82;
-      c.fillRect(x(l.from) + 2, y + 1, w, LANE - 7);
-      c.globalAlpha = 1;
-      c.fillStyle = look.ink;
-      c.fillText(text, x(l.from) + 6, y + 7);
-    }
+    if (height < LANE) return;
+    const noun = lane.isLaunches ? "launching call" : rows.kind[lane[0]] < KIND_SPAN ? "operation" : "row";
+    for (const l of labels)
+      if (l.count > 1 && l.to - l.from >= LABELLED) upon.labels.push({ ...l, text: plural(l.count, noun) });
   }
 
   // paintBox draws a row. Calls that wait are hatched.
@@ -430,7 +427,7 @@ export class Timeline {
       c.fillStyle = this.overlays.hatch(c, look.ink);
       c.fillRect(x0, y, w, height);
     }
-    if (w > 34 && height >= LANE) {
+    if (w > NAMED && height >= LANE) {
       c.fillStyle = colors.text;
       const left = Math.max(x0, LABELS) + 3;
       c.fillText(clip(c, this.view.names[rows.name[i]], x0 + w - left - 3), left, y + LANE / 2 + 0.5);
@@ -451,36 +448,70 @@ export class Timeline {
     );
   }
 
-  // strip returns an image of the width and a lane's height.
-  strip(width) {
-    if (this.image?.width !== width) {
-      const canvas = new OffscreenCanvas(width, LANE),
-        context = canvas.getContext("2d", { willReadFrequently: true });
-      const image = context.createImageData(width, LANE);
-      this.image = { width, canvas, context, image, pixels: new Uint32Array(image.data.buffer) };
+  // layer returns an image of a size.
+  layer(width, height) {
+    if (this.image?.width !== width || this.image.height !== height) {
+      const canvas = new OffscreenCanvas(width, height),
+        context = canvas.getContext("2d", { willReadFrequently: true }),
+        data = context.createImageData(width, height);
+      this.image = { width, height, canvas, context, data, pixels: new Uint32Array(data.data.buffer) };
     }
     return this.image;
   }
 
-  colorsOf(i, dark) {
-    if (this.colorTheme !== dark) {
-      this.colorTheme = dark;
-      this.colors = [];
-    }
-    const kind = this.rows.error[i] === NONE ? this.rows.kind[i] : KIND_FAILED,
-      key = this.rows.name[i] * 16 + kind;
-    return (this.colors[key] ??= boxColors(kind, this.view.names[this.rows.name[i]], dark));
+  // useColors prepares the colours of a theme.
+  useColors(dark) {
+    if (this.colorTheme === dark) return;
+    this.colorTheme = dark;
+    this.colors = [];
+    this.pixels = new Uint32Array(16 * this.view.names.length);
+    this.classPixels = Array.from({ length: 2 * DIM }, (_, u) =>
+      u >= DIM ? faded(kindPixel(u % DIM, dark)) : kindPixel(u, dark),
+    );
   }
 
-  // paintMinimap draws the busy share of the devices over time, divided by kind.
-  paintMinimap(c, { accent, faint, muted, dark }) {
+  // keyOf numbers the colours of rows, by name and kind.
+  keyOf(i) {
+    return this.rows.name[i] * 16 + (this.rows.error[i] === NONE ? this.rows.kind[i] : KIND_FAILED);
+  }
+
+  colorsOf(i, dark) {
+    const key = this.keyOf(i);
+    return (this.colors[key] ??= boxColors(key % 16, this.view.names[this.rows.name[i]], dark));
+  }
+
+  // pixelOf returns the colour of a row in the image.
+  pixelOf(i, dark) {
+    const value = (this.pixels[this.keyOf(i)] ||= this.colorsOf(i, dark).pixel);
+    return this.isFiltered && this.isDim(i, this.marked, this.store.state.op) ? faded(value) : value;
+  }
+
+  // paintMinimap draws the busy share of the devices over time, divided by kind, and the window in it.
+  paintMinimap(c, look) {
+    const key = [this.surface.width, this.surface.ratio, look.dark].join();
+    if (this.drawnMinimap?.key !== key) {
+      const canvas = new OffscreenCanvas(this.plot * this.surface.ratio, MINIMAP * this.surface.ratio);
+      const context = canvas.getContext("2d");
+      context.scale(this.surface.ratio, this.surface.ratio);
+      this.paintUsage(context, look);
+      this.drawnMinimap = { key, canvas };
+    }
+    c.drawImage(this.drawnMinimap.canvas, LABELS, 0, this.plot, MINIMAP);
+    c.fillStyle = look.muted;
+    c.fillText("busy, by kind", 6, MINIMAP / 2 - 3);
+    const a = LABELS + (this.from / this.end) * this.plot,
+      b = LABELS + (this.to / this.end) * this.plot;
+    c.strokeStyle = look.accent;
+    c.lineWidth = 1.5;
+    c.strokeRect(a, 2, Math.max(2, b - a), MINIMAP - 12);
+  }
+
+  paintUsage(c, { faint, dark }) {
     const h = MINIMAP - 14,
       w = this.plot,
       { busy, kinds } = this.minimap;
-    c.fillStyle = muted;
-    c.fillText("busy, by kind", 6, h / 2 + 4);
     c.fillStyle = faint;
-    c.fillRect(LABELS, h + 3, w, 1);
+    c.fillRect(0, h + 3, w, 1);
     const n = busy.length,
       at = new Float64Array(n).fill(h + 3);
     kinds.forEach((sums, kind) => {
@@ -489,16 +520,11 @@ export class Timeline {
       for (let k = 0; k < n; k++) {
         const all = kinds.reduce((sum, s) => sum + (s ? s[k] : 0), 0),
           part = all > 0 ? (h * busy[k] * sums[k]) / all : 0;
-        c.fillRect(LABELS + (k * w) / n, (at[k] -= part), w / n + 0.5, part);
+        c.fillRect((k * w) / n, (at[k] -= part), w / n + 0.5, part);
       }
     });
     c.fillStyle = kindColor(KIND_FAILED, dark);
-    for (const x of this.failed) c.fillRect(LABELS + x * (w - 3), h + 4, 3, 7);
-    const a = LABELS + (this.from / this.end) * w,
-      b = LABELS + (this.to / this.end) * w;
-    c.strokeStyle = accent;
-    c.lineWidth = 1.5;
-    c.strokeRect(a, 2, Math.max(2, b - a), h + 2);
+    for (const x of this.failed) c.fillRect(x * (w - 3), h + 4, 3, 7);
   }
 
   paintAxis(c, { muted, faint }, height) {
@@ -661,7 +687,7 @@ export class Timeline {
 
   // step moves the focus to the row before or after in its lane, or to the nearest one in a lane above or below.
   step(along, across) {
-    const lanes = this.groups.filter((g) => !g.folded).flatMap((g) => g.lanes.filter((l) => l.length > 0)),
+    const lanes = this.groups.filter((g) => !g.folded).flatMap((g) => g.lanes.filter((l) => l.length > 0 && !l.isLaunches)),
       rows = this.rows;
     if (lanes.length === 0) return;
     const first = (lane, t) =>
@@ -731,12 +757,34 @@ export function failedAt(rows, end, parts) {
 // faded returns a pixel that lets the ground through.
 const faded = (pixel) => ((pixel & 0xffffff) | 0x38000000) >>> 0;
 
+// paintLabel writes the number of rows upon their columns.
+function paintLabel(c, { from, to, y, text }, { ground, ink }) {
+  const w = text.length * PER_CHARACTER + 8;
+  if (w > to - from) return;
+  c.fillStyle = ground;
+  c.globalAlpha = 0.82;
+  c.fillRect(LABELS + from + 2, y + 1, w, LANE - 7);
+  c.globalAlpha = 1;
+  c.fillStyle = ink;
+  c.fillText(text, LABELS + from + 6, y + 7);
+}
+
+// PER_CHARACTER is the usual width of a character in pixels. fitting has texts already measured; MOST_FITTING bounds them.
+const PER_CHARACTER = 6.2,
+  fitting = new Map(),
+  MOST_FITTING = 20000;
+
 // clip shortens a text to a width in pixels.
 export function clip(c, text, width) {
-  const per = 6.2;
-  if (text.length * per > width) text = shortNames.get(text) ?? text;
-  text = printable(text.length > 300 ? text.slice(0, 300) : text);
-  if (text.length * per <= width || c.measureText(text).width <= width) return text;
-  const n = Math.max(0, Math.floor(width / per) - 1);
-  return n === 0 ? "" : text.slice(0, n) + "…";
+  let known = fitting.get(text);
+  if (known === undefined) {
+    if (fitting.size >= MOST_FITTING) fitting.clear();
+    const forms = [text, shortNames.get(text) ?? text].map((t) => printable(t.slice(0, 300)));
+    known = forms.map((t) => ({ text: t, width: Math.min(t.length * PER_CHARACTER, c.measureText(t).width), cut: [] }));
+    fitting.set(text, known);
+  }
+  for (const form of known) if (form.width <= width) return form.text;
+  const short = known[1],
+    n = Math.max(0, Math.floor(width / PER_CHARACTER) - 1);
+  return n === 0 ? "" : (short.cut[n] ??= short.text.slice(0, n) + "…");
 }

@@ -33,6 +33,9 @@ func Guess(typed string, names []string) string {
 	least := 0
 	for _, name := range names {
 		d := distance(typed, name)
+		if len(typed) > 1 && strings.HasPrefix(name, typed) {
+			d = min(d, 1)
+		}
 		if len(typed) > 2 {
 			d = min(d, 1+distance(typed, name[:min(len(typed), len(name))])) // not typed to the end
 			if strings.Contains(name, typed) {

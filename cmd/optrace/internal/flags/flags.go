@@ -110,8 +110,14 @@ func kindOf(f *flag.Flag) string {
 	return "not a whole number, such as 10"
 }
 
-// CheckInput returns an error if there is no input.
+// CheckInput returns an error if there is no input, or if one is a URL.
 func (l *Line) CheckInput() error {
+	for _, in := range l.Inputs {
+		isURL := strings.HasPrefix(in, "http://") || strings.HasPrefix(in, "https://")
+		if _, err := os.Stat(in); err != nil && isURL {
+			return exit.Usagef("%s is no file: download it first; correlate -jaeger URL asks a tracing backend", in)
+		}
+	}
 	if len(l.Inputs) > 0 {
 		return nil
 	}

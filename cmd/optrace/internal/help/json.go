@@ -13,6 +13,7 @@ import (
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/analyze/diff"
 	"github.com/optrace/optrace/analyze/doctor"
+	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/seed"
 	"github.com/optrace/optrace/op"
@@ -145,7 +146,8 @@ func describeJSON(t reflect.Type) string {
 	if t.Implements(reflect.TypeFor[interface{ MarshalText() ([]byte, error) }]()) {
 		return "string"
 	}
-	if t.Kind() != reflect.Pointer && t.Implements(reflect.TypeFor[json.Marshaler]()) {
+	if t.Kind() != reflect.Pointer && t != reflect.TypeFor[findings.Finding]() && // whose JSON has its fields
+		t.Implements(reflect.TypeFor[json.Marshaler]()) {
 		return "value"
 	}
 	switch t.Kind() {

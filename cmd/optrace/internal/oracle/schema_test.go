@@ -126,7 +126,7 @@ func TestSamplesMatchSchema(t *testing.T) {
 			validateAll(t, s, path, text)
 		}
 		var out []byte
-		const enough = 300 // of each file: the validator is slow
+		const enough = 100 // of each file: the validator is slow
 		n := 0
 		for rec, err := range ingest.Open(path).Records() {
 			if n++; n > enough || err != nil { // some are damaged on purpose

@@ -486,36 +486,8 @@ func TestFleetOfExportersIsServed(t *testing.T) {
 	close(again)
 	wg.Wait()
 	// more after a retry of an interrupted request
-	if f := figuresOf(t, window); f.Input.Entries < int64(exporters*3*2*10) {
-		t.Errorf("%d entries of %d exporters", f.Input.Entries, exporters)
-	}
-}
-
-func TestExportConcurrentSafe(t *testing.T) {
-	window := livepage.NewWindow(livepage.Limits{})
-	r := New(window, nil, 128<<20)
-	_, address := starts(t, r)
-	conn := newConn(t, address)
-	body := marshal(t, batch(20))
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			for range 5 {
-				var answer collector.ExportTraceServiceResponse
-				if err := conn.Invoke(t.Context(), method, body, &answer); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-		wg.Go(func() {
-			for range 5 {
-				check.Equal(t, "status", http.StatusOK, post(t, r, body))
-			}
-		})
-	}
-	wg.Wait()
-	if f := figuresOf(t, window); f.Input.Entries != 4*10*20 || f.Input.Files != 1 {
-		t.Errorf("%+v", f.Input)
+	if f := figuresOf(t, window); f.Input.Entries < int64(exporters*3*2*10) || f.Input.Files != 1 {
+		t.Errorf("%d entries of %d exporters in %d files", f.Input.Entries, exporters, f.Input.Files)
 	}
 }
 

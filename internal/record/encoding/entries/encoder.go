@@ -1,8 +1,5 @@
 // Package entries writes entries as JSON Lines of the schema optrace.entries/v1: entries, ancestry records, headers,
 // batch records and gap records.
-//
-// It holds the encoder of the format and its template cache. Packages convert and op decide the content of a record;
-// the sink has files and compression.
 package entries
 
 import (

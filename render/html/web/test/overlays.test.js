@@ -2,7 +2,7 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { collectivesOf, flowsOf, linksByRow } from "../overlays.js";
 import { summarise } from "../rows.js";
-import { buildGroups } from "../lanes.js";
+import { buildGroups, laneSums } from "../lanes.js";
 import { rowsOf } from "./rows.js";
 
 test("collectives are joined across devices, and what is beyond the shortest is wait", () => {
@@ -38,7 +38,7 @@ test("the host has lanes of its own and is in no sum", () => {
   const rows = rowsOf([
     { start: 0, dur: 50, kind: 6 },
     { start: 5, dur: 9, kind: 7, device: 1 },
-    { start: 20, dur: 5, kind: 1, device: 0 },
+    { start: 20, dur: 5, kind: 1, device: 0, launcher: 1, launch: 7, call: 2 },
     { start: 21, dur: 9, kind: 7, thread: 0 },
     { start: 22, dur: 3, kind: 10, thread: 0 },
   ]);
@@ -46,7 +46,13 @@ test("the host has lanes of its own and is in no sum", () => {
     groups = buildGroups(view, rows);
   assert.deepEqual(
     groups.map((g) => g.label + ": " + g.lanes.map((l) => [...l]).join(" / ")),
-    ["cuda:0: 2", "thread 42: 3 / 4", "host: cpu: 1", "requests and spans: 0"],
+    ["cuda:0: 2", "thread 42: 3 / 4", "host: cpu: 1 / 2", "requests and spans: 0"],
+  );
+  const { isLaunches, edges } = groups[2].lanes[1];
+  assert.deepEqual([isLaunches, [...edges.starts], [...edges.ends]], [true, [7], [9]]);
+  assert.deepEqual(
+    [...laneSums(rows, groups[2].lanes[1], () => 1).sums[1]],
+    [0, 2],
   );
   assert.deepEqual(
     summarise(rows, [0, 1, 2]).map((g) => g.sum),

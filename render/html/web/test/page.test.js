@@ -17,7 +17,8 @@ import { boxColors } from "../colors.js";
 import { layout } from "../flame.js";
 import { latencyBins } from "../charts.js";
 import { laneSums, visibleRows } from "../lanes.js";
-import { evidenceText, gainText } from "../cards.js";
+import { evidenceText } from "../cards.js";
+import { chromeTrace } from "../main.js";
 import { random, rowsOf } from "./rows.js";
 
 const plain = (text) => text.replace(/\u00a0/g, " ");
@@ -315,16 +316,28 @@ test("the texts of an axis differ, and state their common part once", () => {
   assert.deepEqual(texts(0, 3e6).ticks.map((t) => plain(t.text))[1], "0.5 ms");
 });
 
-test("cards state evidence and gain with their units", () => {
+test("cards state evidence with its unit", () => {
   assert.equal(plain(evidenceText({ name: "waits", value: 120, unit: "" })), "waits 120");
   assert.equal(plain(evidenceText({ name: "each", value: 570000, unit: "ns" })), "each 570 µs");
   assert.equal(plain(evidenceText({ name: "rate", value: 8.3, unit: "GiB/s" })), "rate 8.3 GiB/s");
-  assert.equal(gainText({ saved_ns: null }), null);
-  assert.equal(plain(gainText({ saved_ns: 62e6, of_ns: 93e6 })), "gain: 62.0 ms (66.7 %)");
-  assert.equal(
-    plain(gainText({ saved_ns: 30e6, saved_low_ns: 5e6, saved_high_ns: 62e6, of_ns: 93e6 })),
-    "gain: 30.0 ms (32.3 %), between 5.00 ms and 62.0 ms",
+});
+
+test("a Chrome trace has each row once, and an arrow from each launch", () => {
+  const rows = rowsOf(
+    Array.from({ length: 9999 }, (_, i) =>
+      i % 2 === 0 ? { start: 9 * i, dur: 9, kind: 7, thread: 0 } : { start: 9 * i, dur: 4, device: 0, stream: 7, launcher: i - 1, launch: 9 * i - 5 },
+    ),
   );
+  const view = { origin_ns: "1795224124978150123", names: ["mm"], devices: [{ label: "cuda:0" }], threads: [{ rank: 3, id: 42 }] },
+    text = chromeTrace(view, rows).join(""),
+    { traceEvents } = JSON.parse(text),
+    of = (ph) => traceEvents.filter((e) => e.ph === ph);
+  assert.deepEqual(of("M").map((e) => e.args.name), ["host of rank 3", "thread 42", "cuda:0", "stream 7"]);
+  assert.deepEqual([of("X").length, of("s").length, of("f").length], [9999, 4999, 4999]);
+  assert.ok(text.includes(`"baseTimeNanoseconds":${view.origin_ns},`));
+  const args = { "tensor.op.name": "mm", "tensor.op.kind": "compute", "tensor.device.id": "cuda:0", "tensor.stream.id": 7 };
+  assert.deepEqual(of("X")[1], { ph: "X", name: "mm", cat: "compute", pid: 2, tid: 7, ts: 0.009, dur: 0.004, args });
+  assert.deepEqual(of("s")[0], { ph: "s", id: 1, name: "launch", cat: "launch", pid: 1, tid: 42, ts: 0.004 });
 });
 
 test("a histogram of latencies counts each, and marks those above a bound", () => {

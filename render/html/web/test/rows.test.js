@@ -1,6 +1,7 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import {
+  addQuantiles,
   KIND_HOST,
   KIND_SPAN,
   NONE,
@@ -161,7 +162,7 @@ test("sums by operation", () => {
     { start: 2, dur: 20, name: 0 },
     { start: 3, dur: 500, name: 2, kind: KIND_SPAN },
   ]);
-  const [a, b, ...rest] = summarise(rows, [0, 1, 2, 3]);
+  const [a, b, ...rest] = summarise(rows, [0, 1, 2, 3]).map((g) => addQuantiles(rows, g));
   assert.equal(rest.length, 0);
   assert.deepEqual([a.name, a.count, a.sum, a.mean, a.max, a.share], [0, 2, 30, 15, 20, 0.5]);
   assert.deepEqual([b.name, b.self, b.memory, b.errors, a.errors], [1, 5, 8, 1, 0]);

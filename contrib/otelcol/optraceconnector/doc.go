@@ -1,5 +1,0 @@
-// Package optraceconnector is a Collector connector from traces to metrics of
-// each operation on each device.
-//
-// It reads spans by package pdataop. Metrics are sums of bounded memory.
-package optraceconnector
