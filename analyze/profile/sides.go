@@ -8,7 +8,7 @@ import (
 
 // of returns the profile that sums up e: p, or p.open for an entry whose side depends on the other entries.
 func (p *Profile) of(e *op.Entry) *Profile {
-	if e.Side != op.SideNone || !device.IsHost(e.DeviceID) || e.DeviceID == "" && e.Kind == op.KindCollective {
+	if e.Side != op.SideNone || e.EmptyDevice || !device.IsHost(e.DeviceID) || e.DeviceID == "" && e.Kind == op.KindCollective {
 		return p
 	}
 	if p.open == nil {

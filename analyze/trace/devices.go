@@ -42,7 +42,8 @@ func (f *Forest) decideSides() {
 	const onAccelerator, onHost, onNone = 1, 2, 3
 	at := make([]uint8, len(lanes))
 	for i := range lanes {
-		switch id, _ := lanes[i].Device.Recorded(); {
+		switch id, empty := lanes[i].Device.Recorded(); {
+		case empty: // a device with this name
 		case id == "":
 			at[i] = onNone
 		case device.IsHost(id):
