@@ -57,7 +57,7 @@ func recordSome(tp trace.TracerProvider, n int) {
 		for k, name := range []string{"embed", "matmul", "allreduce", "copy"} {
 			from := at.Add(time.Duration(100*k) * time.Microsecond)
 			_, o := tr.Start(ctx, name, trace.WithTimestamp(from))
-			attrs := []attribute.KeyValue{tensorconv.OpName(name), tensorconv.DeviceID(fmt.Sprint("cuda:", i%3)),
+			attrs := []attribute.KeyValue{tensorconv.OpName(name), tensorconv.DeviceID(fmt.Sprint("fpga:", i%3)),
 				tensorconv.Step(int64(i / 10)),
 				tensorconv.InputShapes([]int64{64, int64(k)}), tensorconv.OutputShape(64), tensorconv.DType(op.F32)}
 			end := from.Add(time.Duration(50+i) * time.Microsecond)

@@ -125,7 +125,7 @@ func TestChargesAddUpToTheLastDigit(t *testing.T) {
 // A request's own operations cost the prices of their devices, its part of a step costs the mean price of the step.
 func TestChargesByDeviceAndWeight(t *testing.T) {
 	table := &price.Table{Tenant: "tenant.id", Devices: []price.Device{
-		{Match: "gpu*", PerHour: 36, Watts: 500}, {Match: "cpu", PerHour: 3.6},
+		{Match: "gpu*", PerHour: 36, Watts: 500}, {Match: "fpga", PerHour: 3.6},
 	}}
 	j := correlate.NewJoin()
 	j.KeepAttrs(correlate.PriceAttrs(table)...)
@@ -134,8 +134,8 @@ func TestChargesByDeviceAndWeight(t *testing.T) {
 		tracetest.SpanAt("a", 1, 0, 0, 9*second), tracetest.SpanAt("b", 1, 0, 0, 9*second).In(2),
 		tracetest.SpanAt("step", 1, 0, 0, 9*second).In(3),
 		tracetest.OpAt("matmul", 2, 1, 0, 2*second).On("gpu:1").In(3),
-		tracetest.OpAt("sample", 3, 1, second, 3*second).On("cpu").In(3),
-		tracetest.OpAt("tokenize", 2, 1, 0, second).On("cpu"),
+		tracetest.OpAt("sample", 3, 1, second, 3*second).On("fpga").In(3),
+		tracetest.OpAt("tokenize", 2, 1, 0, second).On("fpga"),
 	} {
 		rec := s.Record()
 		switch s.Name {

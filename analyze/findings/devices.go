@@ -96,7 +96,23 @@ func (l *list) evenOut(u *uneven, f *Finding) []replay.Change {
 	if u.Rank.Known {
 		selection = "kind=compute,rank=" + u.Rank.String()
 	}
-	return []replay.Change{{Kind: replay.Scale, Select: selection, Factor: max(1, u.work) / u.time}}
+	return []replay.Change{{Kind: replay.Scale, Select: selection, Factor: l.speed(u)}}
+}
+
+// speed returns the factor of a device's computing time at which its operations in all take as long as those of the
+// others, for its work. Copies and other operations stay as they are.
+func (l *list) speed(u *uneven) float64 {
+	factor := max(1, u.work) / u.time
+	var all int64
+	for _, ns := range u.BlockNS {
+		all += ns
+	}
+	for i := range l.Devices {
+		if d := &l.Devices[i]; d.Key() == u.Key && d.ComputeNS.V > 0 {
+			return max(0, 1-float64(all)*(1-factor)/float64(max(d.ComputeNS.V, all/2)))
+		}
+	}
+	return factor
 }
 
 // blame finds the device that holds up a group of collectives most. Without one, spread describes the waiting.

@@ -108,7 +108,7 @@ func (l *list) overlapped(f Finding, ofStep int64) []candidate {
 	c.changes = nil
 	c.atMost = over.NS <= 0
 	c.saving = replay.Saving{
-		NS: max(over.NS, removed.NS-removed.NS/max(2, ofStep)), LowNS: over.LowNS, HighNS: removed.HighNS, Known: over.Known && removed.Known,
+		NS: max(over.NS, min(removed.NS-removed.NS/max(2, ofStep), (over.NS+removed.NS)/2)), LowNS: over.LowNS, HighNS: removed.HighNS, Known: over.Known && removed.Known,
 	}
 	return []candidate{c}
 }

@@ -147,7 +147,7 @@ func (l *list) waitingOperations() (all []candidate) {
 	for i := range l.Operations {
 		o := &l.Operations[i]
 		each := o.Count / max(1, int64(len(ranks)))
-		if o.Side != op.SideHost.String() || !waitsFor(o.Operation) || rounds == 0 || each < 2*rounds {
+		if o.Side != op.SideHost.String() || !attrkey.IsRead(o.Operation) || rounds == 0 || each < 2*rounds {
 			continue
 		}
 		f := says(HostGap, Where{Section: "idle", Operation: o.Operation},
@@ -155,16 +155,9 @@ func (l *list) waitingOperations() (all []candidate) {
 			units.Plural(each, "time"), l.named(o.Operation), l.perRound(each))
 		f.Evidence = []Evidence{about("operation", o.Operation), times("calls", o.Count), lasts("time in them", o.SumNS)}
 		f.Try = "keep the value on the device, and read it once every N steps"
-		all = append(all, candidate{Finding: f, changes: change(replay.Remove, o.Operation)})
+		all = append(all, candidate{Finding: f, changes: change(replay.NoWait, o.Operation)})
 	}
 	return all
-}
-
-// waitsFor reports whether an operation of the host reads a value of a device, or waits for it.
-func waitsFor(name string) bool {
-	plain := strings.TrimPrefix(name, "aten::")
-	return plain == "item" || plain == "_local_scalar_dense" || plain == "nonzero" || plain == "synchronize" ||
-		attrkey.IsWait(name)
 }
 
 // allocator finds calls inside steps that take and give back memory of a device, with the waits before them.

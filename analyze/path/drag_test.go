@@ -256,7 +256,7 @@ func TestDragAgainstNaive(t *testing.T) {
 				specs[i].Stream = op.Known(r.Int64N(2))
 			}
 			if s := &specs[i]; seed%2 == 1 && r.IntN(2) == 0 { // on two devices, and below few
-				*s = s.As(op.KindCollective).On(fmt.Sprint("cuda:", r.IntN(2))).In(1).OnRank(0)
+				*s = s.As(op.KindCollective).On(fmt.Sprint("fpga:", r.IntN(2))).In(1).OnRank(0)
 				s.Name = "all_reduce"
 				s.IsOp = true
 				s.Side = op.SideNone

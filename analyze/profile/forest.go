@@ -19,6 +19,7 @@ func Settle(f *trace.Forest, p *Profile, repeats bool) *Profile {
 // totals are taken from base. So are differences within rows, unless the groups of f need the tree, and the first start
 // and last end if some times are out of range in f. base must contain all operations of f.
 func Of(f *trace.Forest, base *Profile, keep func(r int32) bool) *Profile {
+	base = base.settled()
 	p := newProfile(base.opts)
 	var e op.Entry
 	for r := range f.Rows() {

@@ -69,6 +69,31 @@ type deviceLine struct {
 // EachLine calls f with the name and JSON value of each line of p. Lines of a table are consecutive, with the row
 // beyond the limit last.
 func (p *Profile) EachLine(f func(name string, line any)) {
+	p.eachSum(f)
+	open := func(name string, line any) { f("open", map[string]any{name: line}) }
+	if p.open != nil {
+		p.open.eachSum(open)
+	}
+	for _, name := range []string{"slowest", "hotspot"} {
+		var opened []placedEntry
+		if p.open != nil {
+			opened = p.open.listOf(name).sorted()
+		}
+		for _, e := range p.listOf(name).sorted() {
+			for len(opened) > 0 && p.listOf(name).compare(opened[0], e) < 0 {
+				open(name, opened[0].entry)
+				opened = opened[1:]
+			}
+			f(name, e.entry)
+		}
+		for _, e := range opened {
+			open(name, e.entry)
+		}
+	}
+}
+
+// eachSum calls f with the lines of sums.
+func (p *Profile) eachSum(f func(name string, line any)) {
 	all := totalsLine{totals: p.totals, Hotspots: p.hotCount}
 	for d, c := range p.copies {
 		if c.Count > 0 {
@@ -87,12 +112,13 @@ func (p *Profile) EachLine(f func(name string, line any)) {
 	}
 	p.devices.Each(func(_ string, row *deviceRow, other *table.Other) { f("device", &deviceLine{other, *row}) })
 	p.errors.rows.Each(func(_ string, row *Error, other *table.Other) { f("error", &errorLine{*row, other}) })
-	for _, e := range p.slowest.sorted() {
-		f("slowest", e.entry)
+}
+
+func (p *Profile) listOf(name string) *topEntries {
+	if name == "slowest" {
+		return &p.slowest
 	}
-	for _, e := range p.hotspots.sorted() {
-		f("hotspot", e.entry)
-	}
+	return &p.hotspots
 }
 
 // AddLine adds a line from EachLine to p, which must contain only such lines, in order. It returns an error for invalid
@@ -112,10 +138,10 @@ func (p *Profile) AddLine(name string, text []byte) error {
 		return Decode(text, p.addDevice)
 	case "error":
 		return Decode(text, p.addErrorLine)
-	case "slowest":
-		return p.addListed(&p.slowest, text)
-	case "hotspot":
-		return p.addListed(&p.hotspots, text)
+	case "slowest", "hotspot":
+		return p.addListed(p.listOf(name), text)
+	case "open":
+		return Decode(text, p.addOpen)
 	}
 	return fmt.Errorf("unknown part %.100q", name)
 }
@@ -196,6 +222,23 @@ func (p *Profile) complete(a *accumulator, l *rowLine) (side int, err error) {
 	}
 	p.bins += a.durations.Bytes()
 	return SideIndex(of), nil
+}
+
+func (p *Profile) addOpen(l *map[string]json.RawMessage) error {
+	if p.open == nil {
+		p.open = newProfile(p.opts)
+	}
+	for name, line := range *l {
+		if name == "open" {
+			return ErrText
+		}
+		p.open.at = p.at
+		if err := p.open.AddLine(name, line); err != nil {
+			return err
+		}
+		p.at = p.open.at
+	}
+	return nil
 }
 
 func (p *Profile) addListed(list *topEntries, text []byte) error {

@@ -38,6 +38,7 @@ type Profile struct {
 
 	at      position
 	inParts bool
+	open    *Profile // the entries whose side depends on the others, nil without any; see settled
 
 	totals
 	copies   [len(directions)]copies
@@ -121,6 +122,10 @@ func (p *Profile) Add(e *op.Entry) { p.AddWork(e, p.works.Entry(e)) }
 // AddWork adds an entry with the given work.
 func (p *Profile) AddWork(e *op.Entry, w work.Work) {
 	p.at.n++
+	p.of(e).add(e, w)
+}
+
+func (p *Profile) add(e *op.Entry, w work.Work) {
 	p.addSums(e, w)
 	if len(p.opts.By) > 0 {
 		p.key = key.Append(p.key[:0], p.opts.By, e)
@@ -254,12 +259,20 @@ func (p *Profile) Merge(o *Profile) {
 		p.at.n += o.at.n
 	}
 	p.inParts = p.inParts || o.inParts
+	p.merge(o, shift)
+}
+
+// merge adds the entries of o, with places moved by shift.
+func (p *Profile) merge(o *Profile, shift int64) {
+	if o.open != nil {
+		if p.open == nil {
+			p.open = newProfile(p.opts)
+		}
+		p.open.merge(o.open, shift)
+	}
 	for side := range p.operations {
-		p.operations[side].Merge(o.operations[side], func(dst, src *operationRow) {
-			dst.Name = src.Name
-			dst.direction = src.direction
-		})
-		p.groups[side].Merge(o.groups[side], func(dst, src *groupRow) { dst.Values = src.Values })
+		p.operations[side].Merge(o.operations[side], (*operationRow).init)
+		p.groups[side].Merge(o.groups[side], (*groupRow).init)
 	}
 	p.devices.Merge(o.devices, func(dst, src *deviceRow) { dst.Key = src.Key })
 	p.errors.merge(o.errors)
@@ -279,11 +292,16 @@ func (p *Profile) Merge(o *Profile) {
 
 // MergeNext adds o, a profile of lines, to the current part of p. o becomes unusable.
 func (p *Profile) MergeNext(o *Profile) {
-	for _, list := range []*topEntries{&o.slowest, &o.hotspots} {
-		for i := range list.kept {
-			at := &list.kept[i].at
-			at.part = p.at.part
-			at.n += p.at.n
+	for _, of := range []*Profile{o, o.open} {
+		if of == nil {
+			break
+		}
+		for _, list := range []*topEntries{&of.slowest, &of.hotspots} {
+			for i := range list.kept {
+				at := &list.kept[i].at
+				at.part = p.at.part
+				at.n += p.at.n
+			}
 		}
 	}
 	p.inParts = true
@@ -298,6 +316,10 @@ func (r *operationRow) copyDirection(name string) uint8 {
 	}
 	return r.direction
 }
+
+func (r *operationRow) init(src *operationRow) { r.Name, r.direction = src.Name, src.direction }
+
+func (r *groupRow) init(src *groupRow) { r.Values = src.Values }
 
 func (r *operationRow) fold(src *operationRow) {
 	r.accumulator.merge(&src.accumulator)
@@ -331,6 +353,9 @@ func (p *Profile) Bytes() int64 {
 	n := p.devices.Bytes() + p.errors.rows.Bytes()
 	for side := range p.operations {
 		n += p.operations[side].Bytes() + p.groups[side].Bytes()
+	}
+	if p.open != nil {
+		n += p.open.Bytes()
 	}
 	return n + p.slowest.bytes + p.hotspots.bytes + p.bins
 }

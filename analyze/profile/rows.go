@@ -220,10 +220,14 @@ type Sums struct {
 }
 
 // Sums returns the figures of p. It may reorder the entries of p.
-func (p *Profile) Sums() *Sums { return p.SumsOf(p.sharedDevices()) }
+func (p *Profile) Sums() *Sums {
+	p = p.settled()
+	return p.SumsOf(p.sharedDevices())
+}
 
 // SumsOf is Sums with the given shared device names.
 func (p *Profile) SumsOf(shared device.Shared) *Sums {
+	p = p.settled()
 	devices := p.deviceSums(shared)
 	total, estimates, saturated := p.total()
 	return &Sums{

@@ -377,6 +377,7 @@ func (g *Graph) fuse(text string, v *variant) (int64, error) {
 		}
 	}
 	g.addHosts(s)
+	g.addPairs(s)
 	for e := range g.g.owned(s.hasRow) {
 		switch e.kind {
 		case afterLaunch:

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sort"
 	"sync"
@@ -20,12 +21,13 @@ type Graph struct {
 	g      points
 	// begin and end are the points of each row, or none.
 	begin, end  []int32
-	owner       []int32 // the request of each row
-	roots       []int32 // the rows of requests
-	process     []int32 // of each row
-	devices     []bool  // by number, whether it is known
-	loops       []bool  // by process, whether its requests follow each other
-	build       func()  // all below, and the points of rows
+	owner       []int32         // the request of each row
+	roots       []int32         // the rows of requests
+	process     []int32         // of each row
+	devices     []bool          // by number, whether it is known
+	loops       []bool          // by process, whether its requests follow each other
+	ends        map[int32]int64 // of the host's part of steps that overlap, by root
+	build       func()          // all below, and the points of rows
 	engines     func() []*engine
 	unexplained func() float64
 	used        sync.Pool // of variants
@@ -172,7 +174,8 @@ func placesOf(f *trace.Forest, byLane []int32) []int32 {
 	return place
 }
 
-// findLoops finds the requests, and the processes in which requests overlap.
+// findLoops finds the requests, and the processes in which requests overlap. The steps of a loop may overlap, too: the
+// device still works for one while the host begins the next. They are no requests.
 func (g *Graph) findLoops() {
 	f := g.forest
 	for r := range f.Rows() {
@@ -181,17 +184,46 @@ func (g *Graph) findLoops() {
 		}
 	}
 	slices.SortFunc(g.roots, f.CompareStart)
-	last := make([]int64, len(g.loops))
-	for p := range last {
-		last[p] = -trace.MaxTime
-	}
+	before := repeat(len(g.loops)) // by process
+	isStep := g.numbered()
+	g.ends = make(map[int32]int64)
 	for _, r := range g.roots {
 		p := g.process[r]
-		if f.Start(r) < last[p] {
-			g.loops[p] = false
+		if last := before[p]; last != none && f.Start(r) < f.End(last) {
+			g.loops[p] = g.loops[p] && isStep[p]
+			g.ends[last] = f.Start(r)
 		}
-		last[p] = max(last[p], f.End(r))
+		if last := before[p]; last == none || f.End(r) > f.End(last) {
+			before[p] = r
+		}
 	}
+	maps.DeleteFunc(g.ends, func(r int32, _ int64) bool { return !g.loops[g.process[r]] })
+	g.roots = slices.DeleteFunc(g.roots, func(r int32) bool { return len(g.ends) > 0 && g.loops[g.process[r]] })
+}
+
+// numbered reports for each process whether its roots are the steps of a loop: each has operations of one step, and
+// the steps follow each other.
+func (g *Graph) numbered() []bool {
+	f := g.forest
+	steps := make(map[int32]op.Int)
+	for r := range f.Rows() {
+		if o := g.owner[r]; o != trace.NoRow && int(o) < f.Len() && f.Has(r, trace.FlagOp) {
+			step := op.Int{V: f.Step(r), Known: f.Has(r, trace.FlagStep)}
+			if before, known := steps[o]; known && before != step {
+				step.Known = false
+			}
+			steps[o] = step
+		}
+	}
+	isStep := slices.Repeat([]bool{true}, len(g.loops))
+	last := make(map[int32]int64)
+	for _, r := range g.roots {
+		p := g.process[r]
+		before, known := last[p]
+		isStep[p] = isStep[p] && steps[r].Known && (!known || before < steps[r].V)
+		last[p] = steps[r].V
+	}
+	return isStep
 }
 
 // placed reports whether row r has a time and is no copy of another row.
@@ -245,7 +277,11 @@ func (b *builder) collect() {
 		start := f.Start(r)
 		b.origin = min(b.origin, start)
 		if !b.isOnDevice(r) {
-			b.addEvent(start, f.End(r), b.laneOf(r), r, false)
+			end := f.End(r)
+			if next, overlaps := b.ends[r]; overlaps { // the host goes on with the next step
+				end = next
+			}
+			b.addEvent(start, end, b.laneOf(r), r, false)
 			continue
 		}
 		b.laneOf(r)

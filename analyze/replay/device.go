@@ -191,6 +191,10 @@ func (b *builder) addStart(p *devicePlan, marked *streamWaits, i int, r int32) {
 	}
 	for k := range all {
 		slack := at - b.g.At(all[k].point)
+		isLoop := b.lanes.Values[b.laneOf(r)].root == ofProcess
+		if int32(k) != tight && all[k].kind == afterLaunch && b.launch[r] == none && isLoop {
+			continue // its launch is not known, and may be earlier
+		}
 		if int32(k) != tight {
 			slack = min(slack, all[k].usual)
 		}

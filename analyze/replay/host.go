@@ -180,7 +180,11 @@ func (b *builder) trackFor(tracks *[]track, e *event) *track {
 	for i := range *tracks {
 		t := &(*tracks)[i]
 		b.closeUntil(t, e.start)
-		nests := len(t.open) == 0 || b.events[t.open[len(t.open)-1]].end >= e.end
+		nests := len(t.open) == 0
+		if !nests { // an overlap may come from rounded times
+			end := b.events[t.open[len(t.open)-1]].end
+			nests = end >= e.end || end-e.start <= microsecond
+		}
 		if nests || b.lanes.Values[e.lane].thread != noThread || i == maxTracks-1 {
 			return t
 		}

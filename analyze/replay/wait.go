@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/schedule"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/op"
@@ -197,23 +198,47 @@ func (b *builder) waitingCalls() {
 func (b *builder) blockingCopies() {
 	f := b.forest
 	for _, r := range b.ops {
-		if f.Kind(r) != op.KindMemory || b.launch[r] == none {
+		if f.Kind(r) != op.KindMemory {
 			continue
 		}
-		l := &b.events[b.launch[r]]
-		if l.same != none || l.at == l.begin {
+		at := b.copied(r)
+		if at == none {
 			continue
 		}
 		begin, end := b.g.At(b.begin[r]), b.g.At(b.end[r])
-		called := b.g.At(l.at)
+		called := b.g.At(at)
 		switch {
 		case called >= end && called-end < max(longestWindow, (end-begin)/20):
-			b.wait(l.at, b.end[r], ownOfCall, afterWait)
+			b.wait(at, b.end[r], ownOfCall, afterWait)
 		case called > begin && called < end && end-called < max(longestWindow, (end-begin)/20):
-			b.g.connect(b.begin[r], l.at, called-begin, afterWait)
-			b.atMost(l.at, ownOfCall)
+			b.g.connect(b.begin[r], at, called-begin, afterWait)
+			b.atMost(at, ownOfCall)
+		default:
+			continue
 		}
+		b.g.owner[at>>1] = r
 	}
+}
+
+// copied returns the end of the call that launched a copy, or of the operation of the host around its start, or none.
+func (b *builder) copied(r int32) int32 {
+	if l := b.launch[r]; l != none {
+		e := &b.events[l]
+		if e.same != none || e.at == e.begin {
+			return none
+		}
+		return e.at
+	}
+	points := b.lanePoints[b.laneOf(r)]
+	begin := b.g.At(b.begin[r])
+	i := sort.Search(len(points), func(i int) bool { return b.g.At(points[i]) > begin })
+	if i == len(points) {
+		return none
+	}
+	if o := b.g.owner[points[i]>>1]; o >= 0 && b.end[o] == points[i] && b.forest.Has(o, trace.FlagOp) {
+		return points[i]
+	}
+	return none
 }
 
 // fullQueues lets launches wait for the end of an old operation where about a thousand are launched and not ended.
@@ -276,8 +301,8 @@ func (b *builder) fullQueue(rows, byEnd []int32) {
 	}
 }
 
-// unlaunched lets hosts wait for operations without a launch: in a lane with such operations, each event waits for the
-// last of them that had ended.
+// unlaunched lets hosts wait for operations without a launch: in a lane with such operations, the first event after the
+// end of one waits for it, unless its stream works on. A host that goes on meanwhile does not wait.
 func (b *builder) unlaunched() {
 	f := b.forest
 	var all []int32
@@ -289,19 +314,46 @@ func (b *builder) unlaunched() {
 	n := len(b.lanePoints)
 	rows, first := order.GroupRows(all, n, nil, func(i int32) int32 { return b.laneOf(all[i]) })
 	for l := range n {
-		list := rows[first[l]:first[l+1]]
-		if len(list) == 0 {
-			continue
+		if list := rows[first[l]:first[l+1]]; len(list) > 0 {
+			b.heldBy(list, b.lanePoints[l])
 		}
-		order.Rows(list, f.End, f.CompareStart)
-		i := 0
-		for _, p := range b.lanePoints[l] {
-			for i < len(list) && b.endOf(list[i]) <= b.g.At(p) {
-				i++
+	}
+}
+
+// heldBy adds the waits of the points of a lane for operations, sorted by start.
+func (b *builder) heldBy(list, points []int32) {
+	f := b.forest
+	next := make(map[int32]int32, len(list)) // by row, the next on its stream
+	latest := make(map[int32]int32)          // by stream
+	for _, r := range list {
+		stream := f.DeviceStreamOf(r)
+		if before, known := latest[stream]; known {
+			next[before] = r
+		}
+		latest[stream] = r
+	}
+	order.Rows(list, f.End, f.CompareStart)
+	i := 0
+	for _, p := range points {
+		from := i
+		lag := b.g.Lag(^(p >> 1))
+		for i < len(list) && b.endOf(list[i]) <= b.g.At(p) {
+			i++
+		}
+		for k := i - 1; k >= from; k-- {
+			after := list[k]
+			if r, known := next[after]; known && f.Start(r)-b.origin <= b.g.At(p) {
+				continue // the stream works on
 			}
-			if i > 0 {
-				b.wait(p, b.end[list[i-1]], usualHost, whileHeld)
+			if slack := b.g.slack(b.end[after], p); slack > max(usualHost, lag/4) {
+				break // the host was at work when it ended
 			}
+			kind := schedule.Kind(whileHeld)
+			if o := b.g.owner[p>>1]; o >= 0 && attrkey.IsRead(f.RowName(o)) {
+				kind = afterWait
+			}
+			b.wait(p, b.end[after], usualHost, kind)
+			break
 		}
 	}
 }

@@ -35,6 +35,40 @@ func (f *Forest) buildDevices() {
 	}
 }
 
+// decideSides makes operations without a stated side the host's if they are on its processor or on no device, and an
+// accelerator has operations. This is the one decision for all figures of a structure.
+func (f *Forest) decideSides() {
+	lanes := f.Names.Lanes.Values
+	const onAccelerator, onHost, onNone = 1, 2, 3
+	at := make([]uint8, len(lanes))
+	for i := range lanes {
+		switch id, empty := lanes[i].Device.Recorded(); {
+		case empty: // a device with this name
+		case id == "":
+			at[i] = onNone
+		case device.IsHost(id):
+			at[i] = onHost
+		case device.IsAccelerator(id):
+			at[i] = onAccelerator
+		}
+	}
+	isDevice := func(r int32) bool { return f.Flags(r)&(FlagOp|FlagHost) == FlagOp }
+	found := false
+	for r := int32(0); r < f.Rows() && !found; r++ {
+		found = isDevice(r) && at[f.Lane(r)] == onAccelerator
+	}
+	if !found || !slices.Contains(at, onHost) && !slices.Contains(at, onNone) {
+		return
+	}
+	for r := range f.Rows() {
+		on := at[f.Lane(r)]
+		if isDevice(r) && (on == onHost || on == onNone && f.Kind(r) != op.KindCollective) {
+			f.setFlags(r, FlagHost)
+		}
+	}
+	f.Collectives = slices.DeleteFunc(f.Collectives, func(c Collective) bool { return f.Has(c.Row, FlagHost) })
+}
+
 // nameDevices numbers the devices and lists those with an operation, with or without a start.
 func (f *Forest) nameDevices() {
 	lanes := f.Names.Lanes.Values

@@ -25,6 +25,7 @@ func (f *Forest) buildTree() {
 	for r := range f.Rows() {
 		f.clearFlags(r, BuiltFlags)
 	}
+	f.decideSides()
 	byTrace, first := order.Group(f.Rows(), len(f.Names.Traces.Values), nil, f.Trace)
 	f.join(byTrace, first)
 	f.breakCycles()

@@ -40,7 +40,7 @@ func entries() []*op.Entry {
 	return []*op.Entry{
 		{
 			Step: op.Known(3), Operation: "=cmd|' /C calc'!A0", Kind: op.KindCollective, Path: "a,\"b\"\nc",
-			DeviceID: "cuda:0", Stream: op.Known(-1), Rank: op.Known(0),
+			DeviceID: "fpga:0", Stream: op.Known(-1), Rank: op.Known(0),
 			InputShapes: []op.Shape{{2, 3}, nil, {}}, InputDTypes: []op.DType{op.F32, op.I64},
 			OutputShape: op.Shape{}, DType: op.F32, Start: op.Known(5), Duration: 600,
 			OutputElements: op.Known(1), MemoryBytes: op.Known(4), FLOPs: op.Known(6), Failed: true,
@@ -59,7 +59,7 @@ func TestEntries(t *testing.T) {
 	want := []map[string]string{
 		{
 			"step": "3", "operation": "'=cmd|' /C calc'!A0", "kind": "collective", "path": "a,\"b\"\nc",
-			"device_id": "cuda:0", "stream": "-1", "rank": "0", "input_shapes": "2x3 ? scalar",
+			"device_id": "fpga:0", "stream": "-1", "rank": "0", "input_shapes": "2x3 ? scalar",
 			"input_dtypes": "f32 i64", "output_shape": "scalar", "dtype": "f32", "start_unix_ns": "5",
 			"duration_ns": "600", "duration_us": "0.6", "output_elements": "1", "memory_bytes": "4",
 			"flops": "6", "failed": "true", "error": "'-oops", "trace_id": "01000000000000000000000000000000",
@@ -85,7 +85,7 @@ func TestReportTables(t *testing.T) {
 				"exemplar_span_id": "0200000000000000"}},
 		"groups": {
 			{"by_operation": "relu", "count": "1"}, {"by_operation": "'=cmd|' /C calc'!A0", "by_step": "3"}},
-		"devices":       {{"device_id": "unknown"}, {"device_id": "cuda:0", "rank": "0", "span_ns": "600"}},
+		"devices":       {{"device_id": "unknown"}, {"device_id": "fpga:0", "rank": "0", "span_ns": "600"}},
 		"communication": {{"operation": "'=cmd|' /C calc'!A0", "call_count": "1"}},
 		"balance":       nil,
 		"idle":          nil,

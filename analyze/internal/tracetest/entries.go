@@ -39,7 +39,7 @@ func RandomEntry(r *rand.Rand, i int) op.Entry {
 		e.Duration = r.Int64N(1 << uint(1+r.IntN(45)))
 	}
 	if r.IntN(8) > 0 {
-		e.DeviceID = fmt.Sprintf("cuda:%d", r.IntN(3))
+		e.DeviceID = fmt.Sprintf("fpga:%d", r.IntN(3))
 	}
 	if r.IntN(3) > 0 {
 		e.Rank = op.Known(int64(r.IntN(2)))
@@ -93,7 +93,7 @@ func RandomPeaks(r *rand.Rand) *peaks.Table {
 	}
 	table := new(peaks.Table)
 	for range 1 + r.IntN(4) {
-		d := peaks.Device{Match: Pick(r, "cuda:*", "cuda:1", "*", "cpu", ""),
+		d := peaks.Device{Match: Pick(r, "fpga:*", "fpga:1", "*", "cpu", ""),
 			BytesPerSecond: Pick(r, 1e9, 3e9, 7e12)}
 		d.FLOPsPerSecond = map[op.DType]float64{op.F32: Pick(r, 7e7, 25e7, 11e12),
 			op.F16: Pick(r, 1e10, 13e12)}

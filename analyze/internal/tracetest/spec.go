@@ -228,7 +228,7 @@ func RandomSpec(r *rand.Rand, n int) Spec {
 		return s
 	}
 	s.Kind = Pick(r, op.KindCompute, op.KindCompute, op.KindCollective, op.KindMemory, op.KindIO)
-	s.Device = Pick(r, "", "cuda:0", "cuda:1")
+	s.Device = Pick(r, "", "fpga:0", "fpga:1")
 	s.Memory = r.Int64N(100)
 	if r.IntN(2) == 0 {
 		s.Rank = op.Known(r.Int64N(2))
@@ -320,10 +320,10 @@ func RandomKeys(r *rand.Rand) (list []key.Key) {
 // EqualKeys compares reports independently of how keys are stored.
 var EqualKeys = cmp.Options{cmp.AllowUnexported(key.Key{}), cmpopts.EquateEmpty()}
 
-// TestPeaks has peaks of devices cuda:0 and cuda:1.
+// TestPeaks has peaks of devices fpga:0 and fpga:1.
 func TestPeaks() *peaks.Table {
 	return &peaks.Table{Devices: []peaks.Device{
-		{Match: "cuda:0", BytesPerSecond: 1e9, FLOPsPerSecond: map[op.DType]float64{op.F32: 1e9, op.F16: 1e10}},
-		{Match: "cuda:1", BytesPerSecond: 3e9, FLOPsPerSecond: map[op.DType]float64{op.F32: 7e7}},
+		{Match: "fpga:0", BytesPerSecond: 1e9, FLOPsPerSecond: map[op.DType]float64{op.F32: 1e9, op.F16: 1e10}},
+		{Match: "fpga:1", BytesPerSecond: 3e9, FLOPsPerSecond: map[op.DType]float64{op.F32: 7e7}},
 	}}
 }

@@ -58,6 +58,15 @@ func IsWait(call string) bool {
 	return slices.ContainsFunc(copies[:], begins) && !slices.ContainsFunc(lasting[:], within)
 }
 
+// IsRead reports whether an operation of the host reads a value of a device, or waits for it in another way.
+func IsRead(operation string) bool {
+	switch strings.TrimPrefix(operation, "aten::") {
+	case "item", "_local_scalar_dense", "nonzero", "synchronize":
+		return true
+	}
+	return IsWait(operation)
+}
+
 // IsAllocation reports whether a runtime call takes or gives back memory of a device, such as cudaMalloc or hipFree.
 // Calls in the order of a stream, such as cudaMallocAsync, are no such calls.
 func IsAllocation(call string) bool {

@@ -1,0 +1,35 @@
+package device
+
+import "strings"
+
+// IsHost reports whether a device id names the processor of the host, or is empty. Beside accelerators, operations
+// on such a device without a stated side are the host's. Otherwise it is the device.
+func IsHost(id string) bool {
+	if id == "" {
+		return true
+	}
+	const name = "cpu"
+	if len(id) < len(name) || !strings.EqualFold(id[:len(name)], name) {
+		return false
+	}
+	return len(id) == len(name) || !isLetter(id[len(name)])
+}
+
+// accelerators are the beginnings of the names of accelerators, in lower case.
+var accelerators = []string{
+	"cuda", "gpu", "hip", "rocm", "xpu", "tpu", "npu", "mps", "metal", "mtia", "hpu", "xla", "ipu", "musa", "mlu", "neuron",
+	"vulkan", "opencl", "sycl", "dml", "directml", "nvidia", "privateuseone",
+}
+
+// IsAccelerator reports whether a device id names an accelerator, such as "cuda:0".
+func IsAccelerator(id string) bool {
+	id = strings.ToLower(id)
+	for _, name := range accelerators {
+		if rest, ok := strings.CutPrefix(id, name); ok && (rest == "" || !isLetter(rest[0])) {
+			return true
+		}
+	}
+	return false
+}
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }

@@ -1,0 +1,57 @@
+package profile_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/op"
+)
+
+// Operations on the CPU, and without a device, are the host's beside an accelerator, in a profile, in one of merged
+// parts, and in a structure. Without an accelerator the CPU is the device.
+func TestSidesBesideAccelerators(t *testing.T) {
+	for _, test := range []struct {
+		devices []string
+		want    string
+	}{
+		{[]string{"cpu", "cuda:0", "", "disk"}, "2 on devices, 2 on the host"},
+		{[]string{"cuda:0", "cpu:0"}, "1 on devices, 1 on the host"},
+		{[]string{"cpu", "", "disk"}, "3 on devices, 0 on the host"},
+	} {
+		name := fmt.Sprint(test.devices)
+		whole, parts := profile.New(profile.Options{}), profile.New(profile.Options{})
+		f := trace.New()
+		for i, d := range test.devices {
+			e := &op.Entry{Operation: "a", DeviceID: d, Duration: 1, Failed: true, Start: op.Known(int64(i))}
+			whole.Add(e)
+			part := profile.New(profile.Options{})
+			part.Add(e)
+			parts.Merge(part)
+			f.Add(op.Record{Entry: e})
+		}
+		f.Build()
+		for of, p := range map[string]*profile.Profile{
+			"whole": whole, "parts": parts, "structure": profile.Of(f, whole, f.CountsInSums),
+		} {
+			var counts [2]int64
+			s := p.Sums()
+			for _, o := range s.Operations {
+				counts[len(o.Side)/len("host")] += o.Count
+			}
+			check.Equal(t, name+" "+of, test.want, fmt.Sprintf("%d on devices, %d on the host", counts[0], counts[1]))
+			check.Equal(t, name+" "+of+": counted", counts[0], s.Total.Count)
+			check.Equal(t, name+" "+of+": listed", counts[0], int64(len(s.Slowest)))
+			check.Equal(t, name+" "+of+": devices", counts[0], int64(len(s.Devices)))
+		}
+		onDevices := 0
+		for r := range f.Rows() {
+			if f.IsDeviceSide(r) {
+				onDevices++
+			}
+		}
+		check.Equal(t, name+": rows", test.want[:1], fmt.Sprint(onDevices))
+	}
+}
