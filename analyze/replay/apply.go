@@ -476,9 +476,9 @@ func (g *Graph) leaveOut(isRoot map[int32]bool, v *variant) {
 // chunk counts the executions whose prompts change c divides.
 func (g *Graph) chunk(c Change) (divided int64, err error) {
 	for _, e := range g.engines() {
-		for _, q := range e.served {
-			for _, l := range q.loads[:q.prompt] {
-				if l.weight > c.Factor {
+		for _, q := range e.Served {
+			for _, l := range q.Loads[:q.Prompt] {
+				if l.Weight > c.Factor {
 					divided++
 				}
 			}

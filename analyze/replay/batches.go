@@ -1,12 +1,11 @@
 package replay
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
 	"github.com/optrace/optrace/analyze/flops"
-	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/batching"
 	"github.com/optrace/optrace/analyze/trace"
 )
 
@@ -22,47 +21,18 @@ type Batches struct {
 	Drift       float64 `json:"drift_share"`
 }
 
-// engine runs shared executions one after the other.
+// engine is an engine with the laws of its operations.
 type engine struct {
-	steps            []step
-	served           []served // by arrival
-	largest, mostNew int      // requests in an execution, and in their first one
-	mixed            bool     // executions have new and other requests
-	hasAttention     bool     // all links have weights for attention
-	delay            int64    // ns, the shortest from an arrival to an execution
-	samples          map[lawKey][]sample
-	laws             map[lawKey]law
-	next             []int // the request that the client of each sends after its answer, or -1; nil for other arrivals
-	sum, end         int64 // recorded: durations of the requests, last end
-	formed           formed
+	batching.Engine
+	samples map[lawKey][]batching.Sample
+	laws    map[lawKey]batching.Law
+	formed  batching.Formed
 }
 
-// step is a recorded execution.
-type step struct {
-	row, execution int32
-	start, end     int64
-	ready          int64 // when the engine could begin it
-	load           load
-	links, new     int
-	prompts        int // requests whose prompts it reads
-	running        int // requests between their first and last executions, without the new ones
-	idle           int // 1 if nothing was waiting before
-}
-
-// end returns the recorded time of the answer.
-func (q *served) end() int64 { return q.arrival + q.duration }
-
-// class returns 1 for an execution that reads prompts, otherwise 0.
-func (s *step) class() int { return min(1, s.prompts) }
-
-// served is a request of an engine.
-type served struct {
-	root              int32
-	arrival, duration int64
-	first, last       int32  // executions
-	loads             []load // by execution
-	prompt            int    // executions
-	follows           bool   // the next of another one
+// lawKey names a law: an operation in executions without or with prompts.
+type lawKey struct {
+	name  int32
+	class int
 }
 
 // enginesOf returns the engines that explain their requests.
@@ -81,16 +51,16 @@ func (g *Graph) enginesOf() (all []*engine) {
 	}
 	slices.SortFunc(byStart, func(a, b int32) int { return f.CompareStart(list[a].Row, list[b].Row) })
 	byProcess := make(map[int32]*engine)
-	steps := make(map[int32]*step) // by execution
+	steps := make(map[int32]*batching.Step) // by execution
 	for _, i := range byStart {
 		row := list[i].Row
 		e := byProcess[g.process[row]]
 		if e == nil {
-			e = &engine{laws: make(map[lawKey]law), samples: make(map[lawKey][]sample)}
+			e = &engine{laws: make(map[lawKey]batching.Law), samples: make(map[lawKey][]batching.Sample)}
 			byProcess[g.process[row]] = e
 			all = append(all, e)
 		}
-		e.steps = append(e.steps, step{row: row, execution: i, start: g.g.At(g.begin[row]), end: g.g.At(g.end[row])})
+		e.Steps = append(e.Steps, batching.Step{Row: row, Execution: i, Start: g.g.At(g.begin[row]), End: g.g.At(g.end[row])})
 	}
 	byRoot := make(map[int32]*engine)
 	for _, r := range g.roots {
@@ -98,8 +68,8 @@ func (g *Graph) enginesOf() (all []*engine) {
 	}
 	all = slices.DeleteFunc(all, func(e *engine) bool { return !g.serve(e, byRoot) })
 	for _, e := range all {
-		for i := range e.steps {
-			steps[e.steps[i].execution] = &e.steps[i]
+		for i := range e.Steps {
+			steps[e.Steps[i].Execution] = &e.Steps[i]
 		}
 	}
 	own := make(map[*engine]int64)
@@ -113,31 +83,31 @@ func (g *Graph) enginesOf() (all []*engine) {
 			e = byProcess[g.process[list[x].Row]]
 		}
 		if e != nil {
-			e.end = max(e.end, g.g.At(g.end[r]))
+			e.End = max(e.End, g.g.At(g.end[r]))
 		}
 		switch {
 		case !f.Has(r, trace.FlagOp):
 		case x == trace.NoExecution && f.IsDeviceSide(r):
 			own[e] += f.Duration(r)
 		case steps[x] != nil:
-			k := lawKey{f.Name(r), steps[x].class()}
-			e.samples[k] = append(e.samples[k], sample{steps[x].load, float64(f.Duration(r))})
+			k := lawKey{f.Name(r), steps[x].Class()}
+			e.samples[k] = append(e.samples[k], batching.Sample{Load: steps[x].Load, NS: float64(f.Duration(r))})
 		}
 	}
 	const little = 10
-	all = slices.DeleteFunc(all, func(e *engine) bool { return own[e] > e.sum/little || e.sum == 0 })
+	all = slices.DeleteFunc(all, func(e *engine) bool { return own[e] > e.Sum/little || e.Sum == 0 })
 	recorded := g.g.Recorded()
 	for _, e := range all {
 		for k, list := range e.samples {
-			isAttention := e.hasAttention && flops.IsAttention(f.Names.Operations.Values[k.name])
-			e.laws[k] = fit(list, isAttention)
+			isAttention := e.HasAttention && flops.IsAttention(f.Names.Operations.Values[k.name])
+			e.laws[k] = batching.Fit(list, isAttention)
 		}
 		e.samples = nil
-		e.findReady()
-		e.findClients()
-		e.formed = e.form(g.plan(e, recorded, recorded), nil)
+		e.FindReady()
+		e.FindClients()
+		e.formed = e.Form(g.plan(e, recorded, recorded), nil)
 	}
-	return slices.DeleteFunc(all, func(e *engine) bool { return e.formed.sum <= 0 })
+	return slices.DeleteFunc(all, func(e *engine) bool { return e.formed.Sum <= 0 })
 }
 
 // executionOf returns the outermost execution of a row.
@@ -159,312 +129,96 @@ func (g *Graph) executionOf(r int32) int32 {
 func (g *Graph) serve(e *engine, byRoot map[int32]*engine) bool {
 	number := make(map[int32]int)
 	overlaps := 0
-	for i := range e.steps {
-		s := &e.steps[i]
-		x := &g.forest.Executions.List[s.execution]
+	for i := range e.Steps {
+		s := &e.Steps[i]
+		x := &g.forest.Executions.List[s.Execution]
 		for k, r := range x.Requests {
 			by, isRoot := byRoot[r]
 			switch {
 			case !isRoot:
 				return false
 			case by != nil && by != e:
-				by.sum = 0
+				by.Sum = 0
 				return false
 			case by == nil:
 				byRoot[r] = e
-				number[r] = len(e.served)
-				e.served = append(e.served, served{
-					root: r, arrival: min(s.start, g.g.At(g.begin[r])), duration: g.g.slack(g.begin[r], g.end[r]),
-					first: int32(i),
+				number[r] = len(e.Served)
+				e.Served = append(e.Served, batching.Request{
+					Root: r, Arrival: min(s.Start, g.g.At(g.begin[r])), Duration: g.g.slack(g.begin[r], g.end[r]),
+					First: int32(i),
 				})
-				s.new++
+				s.New++
 			}
-			part := load{weight: 1}
+			part := batching.Load{Weight: 1}
 			if x.Weights != nil {
-				part.weight = float64(x.Weights[k])
+				part.Weight = float64(x.Weights[k])
 			}
-			if e.hasAttention = x.Attention != nil && (e.hasAttention || i == 0); x.Attention != nil {
-				part.attention = float64(x.Attention[k])
+			if e.HasAttention = x.Attention != nil && (e.HasAttention || i == 0); x.Attention != nil {
+				part.Attention = float64(x.Attention[k])
 			}
-			q := &e.served[number[r]]
-			q.loads = append(q.loads, part)
-			q.last = int32(i)
-			s.load.add(part)
-			s.links++
+			q := &e.Served[number[r]]
+			q.Loads = append(q.Loads, part)
+			q.Last = int32(i)
+			s.Load.Add(part)
+			s.Links++
 		}
-		if i > 0 && s.start < e.steps[i-1].end {
+		if i > 0 && s.Start < e.Steps[i-1].End {
 			overlaps++
 		}
 	}
-	for i := range e.served {
-		_, e.served[i].prompt = promptOf(e.served[i].loads)
+	for i := range e.Served {
+		_, e.Served[i].Prompt = batching.PromptOf(e.Served[i].Loads)
 	}
-	done := make([]int, len(e.served)) // executions
-	for i := range e.steps {
-		s := &e.steps[i]
-		for _, r := range g.forest.Executions.List[s.execution].Requests {
+	done := make([]int, len(e.Served)) // executions
+	for i := range e.Steps {
+		s := &e.Steps[i]
+		for _, r := range g.forest.Executions.List[s.Execution].Requests {
 			k := number[r]
-			if done[k] < e.served[k].prompt {
-				s.prompts++
+			if done[k] < e.Served[k].Prompt {
+				s.Prompts++
 			}
 			done[k]++
 		}
 	}
-	for _, q := range e.served {
-		e.sum += q.duration
-		if q.first < q.last {
-			e.steps[q.first+1].running++
-			if int(q.last)+1 < len(e.steps) {
-				e.steps[q.last+1].running--
-			}
-		}
-	}
-	for i := range e.steps {
-		s := &e.steps[i]
-		if i > 0 {
-			s.running += e.steps[i-1].running
-		}
-		e.largest = max(e.largest, s.links)
-		e.mostNew = max(e.mostNew, s.new)
-		e.mixed = e.mixed || s.new > 0 && s.links > s.new
-	}
-	slices.SortStableFunc(e.served, func(a, b served) int { return cmp.Compare(a.arrival, b.arrival) })
+	e.Count()
 	const few, enough = 20, 10
-	return overlaps <= len(e.steps)/few && len(e.steps) >= enough && e.sum > 0
-}
-
-// findReady finds what each execution waited for, and whether the number of new requests was ever a limit.
-func (e *engine) findReady() {
-	e.delay = math.MaxInt64
-	for _, q := range e.served {
-		e.delay = min(e.delay, e.steps[q.first].start-q.arrival)
-	}
-	isLimit := false
-	began, arrived := 0, 0
-	for i := range e.steps {
-		s := &e.steps[i]
-		before := int64(math.MinInt64)
-		if i > 0 {
-			before = e.steps[i-1].end
-		}
-		for arrived < len(e.served) && e.served[arrived].arrival+e.delay <= before {
-			arrived++
-		}
-		s.ready = before
-		if s.running == 0 && arrived <= began && began < len(e.served) {
-			s.idle = 1
-			s.ready = min(s.start, max(before, e.served[began].arrival+e.delay))
-		}
-		began += s.new
-		hasRoom := s.new == e.mostNew && s.new+s.running < e.largest
-		isLimit = isLimit || hasRoom && began < len(e.served) && e.served[began].arrival+e.delay <= s.start
-	}
-	if !isLimit {
-		e.mostNew = e.largest
-	}
-}
-
-// findClients finds whether clients send their requests, each soon after the answer to the one before. By chance few
-// requests arrive so soon after an answer that no other has followed.
-func (e *engine) findClients() {
-	n := len(e.served)
-	mean := e.sum / int64(n)
-	late := min(mean/10, 200*microsecond) // by which a span may end after its answer
-	left := order.Numbers(n, func(x, y int32) int { return cmp.Compare(e.served[x].end(), e.served[y].end()) })
-	next := slices.Repeat([]int{-1}, n)
-	var free []int32 // requests whose clients have sent no other
-	clients := n
-	for i, q := range e.served {
-		for len(left) > 0 && e.served[left[0]].end() <= q.arrival+late {
-			free = append(free, left[0])
-			left = left[1:]
-		}
-		if last := len(free) - 1; last >= 0 && int(free[last]) < i {
-			next[free[last]] = i
-			e.served[i].follows = true
-			free = free[:last]
-			clients--
-		}
-	}
-	follow := 0
-	for before, i := range next {
-		if i >= 0 && e.served[i].arrival-e.served[before].end() <= mean/int64(2*clients) {
-			follow++
-		}
-	}
-	const most = 0.9
-	if n >= 2*clients && float64(follow) >= most*float64(n-clients) {
-		e.next = next
-	}
-}
-
-// cost is the time of an execution after a gap, in ns. device is the part of its devices, if needed.
-type cost struct {
-	law
-	gap    float64
-	device law
-}
-
-// plan has the costs of executions, and the time of each request after its last one.
-type plan struct {
-	costs []cost
-	tails []float64
+	return overlaps <= len(e.Steps)/few && len(e.Steps) >= enough && e.Sum > 0
 }
 
 // plan returns the costs in a changed run. The path to the end of an execution
 // tells the parts of its operations.
-func (g *Graph) plan(e *engine, recorded, v *variant) plan {
-	p := plan{make([]cost, len(e.steps)), make([]float64, len(e.served))}
-	for i, q := range e.served {
-		p.tails[i] = float64(max(0, v.Time(g.end[q.root])-v.Time(g.end[e.steps[q.last].row])))
+func (g *Graph) plan(e *engine, recorded, v *variant) batching.Plan {
+	p := batching.Plan{Costs: make([]batching.Cost, len(e.Steps)), Tails: make([]float64, len(e.Served))}
+	for i, q := range e.Served {
+		p.Tails[i] = float64(max(0, v.Time(g.end[q.Root])-v.Time(g.end[e.Steps[q.Last].Row])))
 	}
-	for i := range e.steps {
-		s := &e.steps[i]
-		c := &p.costs[i]
-		begin := g.begin[s.row]
-		g.g.back(v, g.end[s.row], v.Time(begin), func(edge edge, _, ns int64, ok bool) {
-			l := law{}
-			if ok && g.isTimeOf(edge) && g.executionOf(edge.owner) == s.execution {
-				l = e.laws[lawKey{g.forest.Name(edge.owner), s.class()}]
+	for i := range e.Steps {
+		s := &e.Steps[i]
+		c := &p.Costs[i]
+		begin := g.begin[s.Row]
+		g.g.back(v, g.end[s.Row], v.Time(begin), func(edge edge, _, ns int64, ok bool) {
+			l := batching.Law{}
+			if ok && g.isTimeOf(edge) && g.executionOf(edge.owner) == s.Execution {
+				l = e.laws[lawKey{g.forest.Name(edge.owner), s.Class()}]
 			}
-			if l.at(s.load) < 1 {
-				l = law{fixed: 1}
+			if l.At(s.Load) < 1 {
+				l = batching.Law{Fixed: 1}
 			}
-			c.add(l, float64(ns)/l.at(s.load))
+			c.Add(l, float64(ns)/l.At(s.Load))
 		})
 		gap, changed := 0.0, 0.0
-		g.g.back(recorded, begin, s.ready, func(edge edge, lag, ns int64, _ bool) {
+		g.g.back(recorded, begin, s.Ready, func(edge edge, lag, ns int64, _ bool) {
 			if lag > 0 {
 				gap += float64(ns)
 				changed += float64(ns) * float64(max(0, v.Lag(edge.index))) / float64(lag)
 			}
 		})
-		c.gap = float64(s.start - s.ready)
+		c.Gap = float64(s.Start - s.Ready)
 		if gap > 0 {
-			c.gap *= changed / gap
+			c.Gap *= changed / gap
 		}
 	}
 	return p
-}
-
-// formed has the times of requests with batches formed again: durations, -1 for requests left out, their sum and the
-// last end, and the time of devices.
-type formed struct {
-	durations      []float64
-	sum, end, busy float64
-}
-
-// form runs the engine again without some requests. The executions that read prompts take the recorded costs of such
-// executions in order, and so do all others.
-func (e *engine) form(p plan, without map[int32]bool) formed {
-	var costs, gaps [2]pool // by class, and by what was waiting
-	gap, changed := 0.0, 0.0
-	for i := range e.steps {
-		s := &e.steps[i]
-		costs[s.class()].costs = append(costs[s.class()].costs, p.costs[i])
-		gaps[s.idle].costs = append(gaps[s.idle].costs, p.costs[i])
-		gap += float64(s.start - s.ready)
-		changed += p.costs[i].gap
-	}
-	delay := float64(e.delay)
-	if gap > 0 {
-		delay *= changed / gap
-	}
-	r := formed{durations: make([]float64, len(e.served))}
-	arrivals := make([]float64, len(e.served))
-	var coming, waiting, running []int
-	arrive := func(i int, at float64) {
-		for ; e.next != nil && without[e.served[i].root] && e.next[i] >= 0; i = e.next[i] {
-			r.durations[i] = -1 // its client sends the next one instead
-		}
-		if r.durations[i] = -1; without[e.served[i].root] {
-			return
-		}
-		arrivals[i] = at
-		place, _ := slices.BinarySearchFunc(coming, at, func(k int, at float64) int {
-			return cmp.Or(cmp.Compare(arrivals[k], at), -1)
-		})
-		coming = slices.Insert(coming, place, i)
-	}
-	for i, q := range e.served {
-		if e.next == nil || !q.follows {
-			arrive(i, float64(q.arrival))
-		}
-	}
-	done := make([]int, len(e.served)) // executions
-	now := math.Inf(-1)
-	for len(coming)+len(waiting)+len(running) > 0 {
-		idle := 0
-		if len(waiting)+len(running) == 0 {
-			if ready := arrivals[coming[0]] + delay; ready > now {
-				idle = 1
-				now = ready
-			}
-		}
-		now += take(&gaps, idle).gap
-		for len(coming) > 0 && arrivals[coming[0]]+delay <= now {
-			waiting = append(waiting, coming[0])
-			coming = coming[1:]
-		}
-		n := max(0, min(len(waiting), e.mostNew, e.largest-len(running)))
-		batch := waiting[:n:n]
-		waiting = waiting[n:]
-		running = append(batch, running...)
-		if n == 0 || e.mixed {
-			batch = running
-		}
-		var sum load
-		class := 0
-		for _, i := range batch {
-			if done[i] < e.served[i].prompt {
-				class = 1
-			}
-			sum.add(e.served[i].loads[done[i]])
-			done[i]++
-		}
-		c := take(&costs, class)
-		now += c.at(sum)
-		r.busy += c.device.at(sum)
-		for _, i := range batch {
-			if done[i] == len(e.served[i].loads) {
-				end := now + p.tails[i]
-				r.durations[i] = end - arrivals[i]
-				r.sum += r.durations[i]
-				r.end = max(r.end, end)
-				if e.next != nil && e.next[i] >= 0 {
-					arrive(e.next[i], end+float64(e.served[e.next[i]].arrival-e.served[i].end()))
-				}
-			}
-		}
-		running = slices.DeleteFunc(running, func(i int) bool { return done[i] == len(e.served[i].loads) })
-	}
-	return r
-}
-
-// pool has recorded costs in order.
-type pool struct {
-	costs   []cost
-	next    int
-	typical cost
-}
-
-// take returns the next cost of a pool, and after the last one the median. An empty pool takes from the other one.
-func take(pools *[2]pool, k int) cost {
-	if len(pools[k].costs) == 0 {
-		k = 1 - k
-	}
-	p := &pools[k]
-	if p.next++; p.next <= len(p.costs) {
-		return p.costs[p.next-1]
-	}
-	if p.next == len(p.costs)+1 {
-		sorted := slices.Clone(p.costs)
-		slices.SortFunc(sorted, func(a, b cost) int { return cmp.Compare(a.at(load{weight: 1}), b.at(load{weight: 1})) })
-		p.typical = sorted[len(sorted)/2]
-		slices.SortFunc(sorted, func(a, b cost) int { return cmp.Compare(a.gap, b.gap) })
-		p.typical.gap = sorted[len(sorted)/2].gap
-	}
-	return p.typical
 }
 
 // again is the prediction for all engines.
@@ -484,21 +238,21 @@ func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool, chunk fl
 	}
 	out.Batches = &Batches{}
 	for _, e := range g.engines() {
-		r := e.chunked(chunk).form(g.plan(e, recorded, v), without)
-		scale := float64(e.sum) / e.formed.sum
-		for i, q := range e.served {
-			out.ns[q.root] = -1
-			if r.durations[i] >= 0 {
-				out.ns[q.root] = max(0, q.duration+int64(math.Round((r.durations[i]-e.formed.durations[i])*scale)))
+		r := e.Chunked(chunk).Form(g.plan(e, recorded, v), without)
+		scale := float64(e.Sum) / e.formed.Sum
+		for i, q := range e.Served {
+			out.ns[q.Root] = -1
+			if r.Durations[i] >= 0 {
+				out.ns[q.Root] = max(0, q.Duration+int64(math.Round((r.Durations[i]-e.formed.Durations[i])*scale)))
 			}
 		}
-		out.sum += int64(math.Round(r.sum * scale))
-		out.ends = max(out.ends, e.end)
-		out.end = max(out.end, e.end+int64(math.Round(r.end-e.formed.end)))
-		out.Executions += int64(len(e.steps))
-		out.Requests += int64(len(e.served))
-		out.SumNS += e.sum
-		out.FormedSumNS += int64(math.Round(e.formed.sum))
+		out.sum += int64(math.Round(r.Sum * scale))
+		out.ends = max(out.ends, e.End)
+		out.end = max(out.end, e.End+int64(math.Round(r.End-e.formed.End)))
+		out.Executions += int64(len(e.Steps))
+		out.Requests += int64(len(e.Served))
+		out.SumNS += e.Sum
+		out.FormedSumNS += int64(math.Round(e.formed.Sum))
 	}
 	out.Drift = float64(out.FormedSumNS-out.SumNS) / float64(out.SumNS)
 	if out.ends < g.g.At(recorded.Last()) {
@@ -515,21 +269,4 @@ func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool, chunk fl
 		}
 	}
 	return out
-}
-
-// chunked returns the engine with prompts read in more executions: at most size tokens of a prompt in each.
-func (e *engine) chunked(size float64) *engine {
-	of := *e
-	of.served = slices.Clone(e.served)
-	for i := range of.served {
-		q := &of.served[i]
-		var loads []load
-		for _, l := range q.loads[:q.prompt] {
-			loads = append(loads, l.divide(math.Ceil(l.weight/size))...)
-		}
-		prompt := len(loads)
-		q.loads = append(loads, q.loads[q.prompt:]...)
-		q.prompt = prompt
-	}
-	return &of
 }

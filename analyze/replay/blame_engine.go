@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/optrace/optrace/analyze/internal/batching"
 	"github.com/optrace/optrace/analyze/trace"
 )
 
@@ -14,7 +15,7 @@ import (
 type pinned struct {
 	blamed
 	engine
-	plan  plan
+	plan  batching.Plan
 	parts [][]share // by step
 }
 
@@ -37,55 +38,55 @@ func newPinned(g *Graph, e *engine) *pinned {
 	recorded := g.g.Recorded()
 	f := &pinned{engine: *e, plan: g.plan(e, recorded, recorded)}
 	full := false
-	f.next = nil // requests arrive as recorded
-	f.served = slices.Clone(e.served)
+	f.Next = nil // requests arrive as recorded
+	f.Served = slices.Clone(e.Served)
 	tails := make(map[int32]float64)
-	for i := range f.served {
-		q := &f.served[i]
-		tails[q.root] = f.plan.tails[i]
-		ready := min(q.arrival+e.delay, e.steps[q.first].start)
-		if q.first > 0 {
-			before := &e.steps[q.first-1]
-			if before.new < e.mostNew && before.running+before.new < e.largest {
-				ready = max(ready, before.start+1)
-			} else if ready <= before.start {
+	for i := range f.Served {
+		q := &f.Served[i]
+		tails[q.Root] = f.plan.Tails[i]
+		ready := min(q.Arrival+e.Delay, e.Steps[q.First].Start)
+		if q.First > 0 {
+			before := &e.Steps[q.First-1]
+			if before.New < e.MostNew && before.Running+before.New < e.Largest {
+				ready = max(ready, before.Start+1)
+			} else if ready <= before.Start {
 				full = true
 			}
 		}
-		q.ready(ready - e.delay)
+		q.Ready(ready - e.Delay)
 	}
-	slices.SortStableFunc(f.served, func(a, b served) int {
-		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.arrival, b.arrival))
+	slices.SortStableFunc(f.Served, func(a, b batching.Request) int {
+		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Arrival, b.Arrival))
 	})
 	var rows []int32
-	for i := range f.served {
-		q := &f.served[i]
-		if i > 0 && q.arrival < f.served[i-1].arrival {
-			q.ready(f.served[i-1].arrival)
+	for i := range f.Served {
+		q := &f.Served[i]
+		if i > 0 && q.Arrival < f.Served[i-1].Arrival {
+			q.Ready(f.Served[i-1].Arrival)
 		}
-		f.plan.tails[i] = tails[q.root]
-		rows = append(rows, q.root)
+		f.plan.Tails[i] = tails[q.Root]
+		rows = append(rows, q.Root)
 	}
 	f.blamed = newBlamed(rows, maxFormed)
 	f.full = full
 	f.blamed.tokens = func(row int32) int64 {
-		tokens, _ := promptOf(f.served[f.index[row]].loads)
+		tokens, _ := batching.PromptOf(f.Served[f.index[row]].Loads)
 		return tokens
 	}
-	f.formed = f.form(f.plan, nil)
-	for i := range f.served {
-		f.off += math.Abs(f.formed.durations[i] - float64(f.served[i].duration))
+	f.formed = f.Form(f.plan, nil)
+	for i := range f.Served {
+		f.off += math.Abs(f.formed.Durations[i] - float64(f.Served[i].Duration))
 	}
-	f.off /= float64(e.sum)
+	f.off /= float64(e.Sum)
 	whole := make(suspects)
 	next := make([]int, len(rows))
-	f.parts = make([][]share, len(e.steps))
-	for i := range e.steps {
-		cost := &f.plan.costs[i]
-		for _, r := range g.forest.Executions.List[e.steps[i].execution].Requests {
-			q := &f.served[f.index[r]]
-			own := law{cost.fixed / float64(e.steps[i].links), cost.per}
-			p := share{root: r, prompt: next[f.index[r]] < q.prompt, ns: own.at(q.loads[next[f.index[r]]])}
+	f.parts = make([][]share, len(e.Steps))
+	for i := range e.Steps {
+		cost := &f.plan.Costs[i]
+		for _, r := range g.forest.Executions.List[e.Steps[i].Execution].Requests {
+			q := &f.Served[f.index[r]]
+			own := batching.Law{Fixed: cost.Fixed / float64(e.Steps[i].Links), Per: cost.Per}
+			p := share{root: r, prompt: next[f.index[r]] < q.Prompt, ns: own.At(q.Loads[next[f.index[r]]])}
 			f.parts[i] = append(f.parts[i], p)
 			whole.addShare(p)
 			next[f.index[r]]++
@@ -93,35 +94,29 @@ func newPinned(g *Graph, e *engine) *pinned {
 	}
 	f.whole = func(row int32) *suspect { return whole[row] }
 	f.inBatch = func(row int32) int64 {
-		q := &f.served[f.index[row]]
+		q := &f.Served[f.index[row]]
 		if f.full {
-			return e.steps[q.last].end - e.steps[q.first].start
+			return e.Steps[q.Last].End - e.Steps[q.First].Start
 		}
 		return 0
 	}
 	return f
 }
 
-// ready moves the arrival of a request.
-func (q *served) ready(at int64) {
-	q.duration += q.arrival - at
-	q.arrival = at
-}
-
 // suspects adds up the parts of others in the steps until the victim's last one. The first of these steps runs before
 // the victim's arrival by the time that the victim waited for its own first step.
 func (f *pinned) suspects(victim int32) suspects {
 	all := make(suspects)
-	v := &f.served[f.index[victim]]
-	began := f.steps[v.first].start
-	from := v.arrival - (began - v.arrival)
-	first := sort.Search(len(f.steps), func(i int) bool { return f.steps[i].end > from })
-	for i := first; i < len(f.steps) && i <= int(v.last); i++ {
+	v := &f.Served[f.index[victim]]
+	began := f.Steps[v.First].Start
+	from := v.Arrival - (began - v.Arrival)
+	first := sort.Search(len(f.Steps), func(i int) bool { return f.Steps[i].End > from })
+	for i := first; i < len(f.Steps) && i <= int(v.Last); i++ {
 		for _, p := range f.parts[i] {
 			if p.root == victim {
 				continue
 			}
-			if x := all.addShare(p); f.steps[i].start < began {
+			if x := all.addShare(p); f.Steps[i].Start < began {
 				x.beforeVictim += p.ns
 			}
 		}
@@ -130,10 +125,10 @@ func (f *pinned) suspects(victim int32) suspects {
 }
 
 func (f *pinned) without(numbers map[int32]bool) []int64 {
-	delays := make([]int64, len(f.served))
-	for i, ns := range f.form(f.plan, numbers).durations {
+	delays := make([]int64, len(f.Served))
+	for i, ns := range f.Form(f.plan, numbers).Durations {
 		if ns >= 0 {
-			delays[i] = int64(f.formed.durations[i] - ns)
+			delays[i] = int64(f.formed.Durations[i] - ns)
 		}
 	}
 	return delays
@@ -150,28 +145,28 @@ func (g *Graph) SavedByRequest(billed func(row int32) int64) map[int32]int64 {
 	for _, e := range g.engines() {
 		f := newPinned(g, e)
 		var whole, lawful float64 // of all operations
-		number := make(map[int32]int, len(f.steps))
-		for i := range f.steps {
-			number[f.steps[i].execution] = i
+		number := make(map[int32]int, len(f.Steps))
+		for i := range f.Steps {
+			number[f.Steps[i].Execution] = i
 		}
 		for r := range g.forest.Rows() {
 			i, known := number[g.executionOf(r)]
 			if !known || !g.forest.Has(r, trace.FlagOp) || g.begin[r] == none || !g.isOnDevice(r) {
 				continue
 			}
-			s := &f.steps[i]
-			l := e.laws[lawKey{g.forest.Name(r), s.class()}]
-			f.plan.costs[i].device.add(l, 1)
+			s := &f.Steps[i]
+			l := e.laws[lawKey{g.forest.Name(r), s.Class()}]
+			f.plan.Costs[i].Device.Add(l, 1)
 			whole += float64(billed(r))
-			lawful += l.at(s.load)
+			lawful += l.At(s.Load)
 		}
 		parts := make(suspects)
 		for _, r := range f.rows {
 			parts[r] = f.whole(r)
 		}
-		busy := f.form(f.plan, nil).busy
-		for _, x := range largest(parts, maxSaved/len(f.steps)) {
-			less := busy - f.form(f.plan, map[int32]bool{x.number: true}).busy
+		busy := f.Form(f.plan, nil).Busy
+		for _, x := range largest(parts, maxSaved/len(f.Steps)) {
+			less := busy - f.Form(f.plan, map[int32]bool{x.number: true}).Busy
 			saved[x.number] = int64(less * whole / max(1, lawful))
 		}
 	}

@@ -1,0 +1,145 @@
+// Package batching runs an engine of shared executions again: requests arrive, enter in the order of arrival within the
+// recorded limits, and each execution takes a time by its load.
+package batching
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/optrace/optrace/analyze/internal/order"
+)
+
+// Engine runs shared executions one after the other. Times are in ns.
+type Engine struct {
+	Steps            []Step
+	Served           []Request // by arrival
+	Largest, MostNew int       // requests in an execution, and in their first one
+	Mixed            bool      // executions have new and other requests
+	HasAttention     bool      // all links have weights for attention
+	Delay            int64     // the shortest from an arrival to an execution
+	Next             []int     // the request that the client of each sends after its answer, or -1; nil for other arrivals
+	Sum, End         int64     // recorded: durations of the requests, last end
+}
+
+// Step is a recorded execution.
+type Step struct {
+	Row, Execution int32
+	Start, End     int64
+	Ready          int64 // when the engine could begin it
+	Load           Load
+	Links, New     int
+	Prompts        int // requests whose prompts it reads
+	Running        int // requests between their first and last executions, without the new ones
+	Idle           int // 1 if nothing was waiting before
+}
+
+// Class returns 1 for an execution that reads prompts, otherwise 0.
+func (s *Step) Class() int { return min(1, s.Prompts) }
+
+// Request is a request of an engine.
+type Request struct {
+	Root              int32
+	Arrival, Duration int64
+	First, Last       int32  // executions
+	Loads             []Load // by execution
+	Prompt            int    // executions
+	follows           bool   // the next of another one
+}
+
+// End returns the recorded time of the answer.
+func (q *Request) End() int64 { return q.Arrival + q.Duration }
+
+// Ready moves the arrival of a request.
+func (q *Request) Ready(at int64) {
+	q.Duration += q.Arrival - at
+	q.Arrival = at
+}
+
+// Count finds the limits of the engine from the requests of its executions, and sorts the requests by arrival.
+func (e *Engine) Count() {
+	for _, q := range e.Served {
+		e.Sum += q.Duration
+		if q.First < q.Last {
+			e.Steps[q.First+1].Running++
+			if int(q.Last)+1 < len(e.Steps) {
+				e.Steps[q.Last+1].Running--
+			}
+		}
+	}
+	for i := range e.Steps {
+		s := &e.Steps[i]
+		if i > 0 {
+			s.Running += e.Steps[i-1].Running
+		}
+		e.Largest = max(e.Largest, s.Links)
+		e.MostNew = max(e.MostNew, s.New)
+		e.Mixed = e.Mixed || s.New > 0 && s.Links > s.New
+	}
+	slices.SortStableFunc(e.Served, func(a, b Request) int { return cmp.Compare(a.Arrival, b.Arrival) })
+}
+
+// FindReady finds what each execution waited for, and whether the number of new requests was ever a limit.
+func (e *Engine) FindReady() {
+	e.Delay = math.MaxInt64
+	for _, q := range e.Served {
+		e.Delay = min(e.Delay, e.Steps[q.First].Start-q.Arrival)
+	}
+	isLimit := false
+	began, arrived := 0, 0
+	for i := range e.Steps {
+		s := &e.Steps[i]
+		before := int64(math.MinInt64)
+		if i > 0 {
+			before = e.Steps[i-1].End
+		}
+		for arrived < len(e.Served) && e.Served[arrived].Arrival+e.Delay <= before {
+			arrived++
+		}
+		s.Ready = before
+		if s.Running == 0 && arrived <= began && began < len(e.Served) {
+			s.Idle = 1
+			s.Ready = min(s.Start, max(before, e.Served[began].Arrival+e.Delay))
+		}
+		began += s.New
+		hasRoom := s.New == e.MostNew && s.New+s.Running < e.Largest
+		isLimit = isLimit || hasRoom && began < len(e.Served) && e.Served[began].Arrival+e.Delay <= s.Start
+	}
+	if !isLimit {
+		e.MostNew = e.Largest
+	}
+}
+
+// FindClients finds whether clients send their requests, each soon after the answer to the one before. By chance few
+// requests arrive so soon after an answer that no other has followed.
+func (e *Engine) FindClients() {
+	n := len(e.Served)
+	mean := e.Sum / int64(n)
+	late := min(mean/10, 200_000) // by which a span may end after its answer
+	left := order.Numbers(n, func(x, y int32) int { return cmp.Compare(e.Served[x].End(), e.Served[y].End()) })
+	next := slices.Repeat([]int{-1}, n)
+	var free []int32 // requests whose clients have sent no other
+	clients := n
+	for i, q := range e.Served {
+		for len(left) > 0 && e.Served[left[0]].End() <= q.Arrival+late {
+			free = append(free, left[0])
+			left = left[1:]
+		}
+		if last := len(free) - 1; last >= 0 && int(free[last]) < i {
+			next[free[last]] = i
+			e.Served[i].follows = true
+			free = free[:last]
+			clients--
+		}
+	}
+	follow := 0
+	for before, i := range next {
+		if i >= 0 && e.Served[i].Arrival-e.Served[before].End() <= mean/int64(2*clients) {
+			follow++
+		}
+	}
+	const most = 0.9
+	if n >= 2*clients && float64(follow) >= most*float64(n-clients) {
+		e.Next = next
+	}
+}

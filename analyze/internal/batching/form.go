@@ -1,0 +1,157 @@
+package batching
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Cost is the time of an execution after a gap. Device is the part of its devices, if needed.
+type Cost struct {
+	Law
+	Gap    float64
+	Device Law
+}
+
+// Plan has the costs of executions, and the time of each request after its last one.
+type Plan struct {
+	Costs []Cost
+	Tails []float64
+}
+
+// Formed has the times of requests with batches formed again: durations, -1 for requests left out, their sum and the
+// last end, and the time of devices.
+type Formed struct {
+	Durations      []float64
+	Sum, End, Busy float64
+}
+
+// Form runs the engine again without some requests. The executions that read prompts take the recorded costs of such
+// executions in order, and so do all others.
+func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
+	var costs, gaps [2]pool // by class, and by what was waiting
+	gap, changed := 0.0, 0.0
+	for i := range e.Steps {
+		s := &e.Steps[i]
+		costs[s.Class()].costs = append(costs[s.Class()].costs, p.Costs[i])
+		gaps[s.Idle].costs = append(gaps[s.Idle].costs, p.Costs[i])
+		gap += float64(s.Start - s.Ready)
+		changed += p.Costs[i].Gap
+	}
+	delay := float64(e.Delay)
+	if gap > 0 {
+		delay *= changed / gap
+	}
+	r := Formed{Durations: make([]float64, len(e.Served))}
+	arrivals := make([]float64, len(e.Served))
+	var coming, waiting, running []int
+	arrive := func(i int, at float64) {
+		for ; e.Next != nil && without[e.Served[i].Root] && e.Next[i] >= 0; i = e.Next[i] {
+			r.Durations[i] = -1 // its client sends the next one instead
+		}
+		if r.Durations[i] = -1; without[e.Served[i].Root] {
+			return
+		}
+		arrivals[i] = at
+		place, _ := slices.BinarySearchFunc(coming, at, func(k int, at float64) int {
+			return cmp.Or(cmp.Compare(arrivals[k], at), -1)
+		})
+		coming = slices.Insert(coming, place, i)
+	}
+	for i, q := range e.Served {
+		if e.Next == nil || !q.follows {
+			arrive(i, float64(q.Arrival))
+		}
+	}
+	done := make([]int, len(e.Served)) // executions
+	now := math.Inf(-1)
+	for len(coming)+len(waiting)+len(running) > 0 {
+		idle := 0
+		if len(waiting)+len(running) == 0 {
+			if ready := arrivals[coming[0]] + delay; ready > now {
+				idle = 1
+				now = ready
+			}
+		}
+		now += take(&gaps, idle).Gap
+		for len(coming) > 0 && arrivals[coming[0]]+delay <= now {
+			waiting = append(waiting, coming[0])
+			coming = coming[1:]
+		}
+		n := max(0, min(len(waiting), e.MostNew, e.Largest-len(running)))
+		batch := waiting[:n:n]
+		waiting = waiting[n:]
+		running = append(batch, running...)
+		if n == 0 || e.Mixed {
+			batch = running
+		}
+		var sum Load
+		class := 0
+		for _, i := range batch {
+			if done[i] < e.Served[i].Prompt {
+				class = 1
+			}
+			sum.Add(e.Served[i].Loads[done[i]])
+			done[i]++
+		}
+		c := take(&costs, class)
+		now += c.At(sum)
+		r.Busy += c.Device.At(sum)
+		for _, i := range batch {
+			if done[i] == len(e.Served[i].Loads) {
+				end := now + p.Tails[i]
+				r.Durations[i] = end - arrivals[i]
+				r.Sum += r.Durations[i]
+				r.End = max(r.End, end)
+				if e.Next != nil && e.Next[i] >= 0 {
+					arrive(e.Next[i], end+float64(e.Served[e.Next[i]].Arrival-e.Served[i].End()))
+				}
+			}
+		}
+		running = slices.DeleteFunc(running, func(i int) bool { return done[i] == len(e.Served[i].Loads) })
+	}
+	return r
+}
+
+// pool has recorded costs in order.
+type pool struct {
+	costs   []Cost
+	next    int
+	typical Cost
+}
+
+// take returns the next cost of a pool, and after the last one the median. An empty pool takes from the other one.
+func take(pools *[2]pool, k int) Cost {
+	if len(pools[k].costs) == 0 {
+		k = 1 - k
+	}
+	p := &pools[k]
+	if p.next++; p.next <= len(p.costs) {
+		return p.costs[p.next-1]
+	}
+	if p.next == len(p.costs)+1 {
+		sorted := slices.Clone(p.costs)
+		slices.SortFunc(sorted, func(a, b Cost) int { return cmp.Compare(a.At(Load{Weight: 1}), b.At(Load{Weight: 1})) })
+		p.typical = sorted[len(sorted)/2]
+		slices.SortFunc(sorted, func(a, b Cost) int { return cmp.Compare(a.Gap, b.Gap) })
+		p.typical.Gap = sorted[len(sorted)/2].Gap
+	}
+	return p.typical
+}
+
+// Chunked returns the engine with prompts read in more executions: at most size tokens of a prompt in each.
+func (e *Engine) Chunked(size float64) *Engine {
+	of := *e
+	of.Served = slices.Clone(e.Served)
+	for i := range of.Served {
+		q := &of.Served[i]
+		var loads []Load
+		for _, l := range q.Loads[:q.Prompt] {
+			loads = append(loads, l.Divide(math.Ceil(l.Weight/size))...)
+		}
+		prompt := len(loads)
+		q.Loads = append(loads, q.Loads[q.Prompt:]...)
+		q.Prompt = prompt
+	}
+	return &of
+}
