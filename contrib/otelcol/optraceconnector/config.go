@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/optrace/optrace/internal/record/env"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap/xconfmap"
 	"go.opentelemetry.io/collector/pdata/pmetric"
+
+	"github.com/optrace/optrace/internal/record/env"
 )
 
 // Config is the configuration of the connector.
