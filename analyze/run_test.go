@@ -161,7 +161,7 @@ func TestDevicesThatLookLikeNone(t *testing.T) {
 		{Operation: "a", Duration: 1, Start: op.Known(10)},
 		{Operation: "a", Duration: 2, Start: op.Known(20), EmptyDevice: true},
 		{Operation: "a", Duration: 3, Start: op.Known(30), DeviceID: device.Unknown},
-		{Operation: "a", Duration: 4, Start: op.Known(40), DeviceID: "fpga:0"},
+		{Operation: "a", Duration: 4, Start: op.Known(40), DeviceID: "gpu:0"},
 		{Operation: "a", Duration: 5, Start: op.Known(50)},
 		{Operation: "a", Duration: 7, Start: op.Known(60), EmptyDevice: true},
 	} {
@@ -179,8 +179,8 @@ func TestDevicesThatLookLikeNone(t *testing.T) {
 				g.SelfNS.V))
 		}
 		want := []string{
-			`"" false 9 9`, `"unknown" false 6 6`, `"fpga:0" false 4 4`, `"unknown" true 3 3`,
-			`"" true 9 9`, `"" false 6 6`, `"fpga:0" true 4 4`, `"unknown" true 3 3`,
+			`"" false 9 9`, `"unknown" false 6 6`, `"gpu:0" false 4 4`, `"unknown" true 3 3`,
+			`"" true 9 9`, `"" false 6 6`, `"gpu:0" true 4 4`, `"unknown" true 3 3`,
 		}
 		check.Equal(t, fmt.Sprintf("%d workers", workers), want, got)
 		check.Equal(t, fmt.Sprintf("%d workers: balance over: devices", workers), 3, r.LoadBalance.DeviceCount)

@@ -2,8 +2,9 @@ package device
 
 import "strings"
 
-// IsHost reports whether a device id names the processor of the host, or is empty. Beside accelerators, operations
-// on such a device without a stated side are the host's. Otherwise it is the device.
+// IsHost reports whether a device id names the processor of the host, or is empty. Operations on such a device without
+// a stated side are the host's if it launches work of accelerators. Otherwise it is a device, such as for the layers
+// that an engine leaves to the processor.
 func IsHost(id string) bool {
 	if id == "" {
 		return true
@@ -30,6 +31,12 @@ func IsAccelerator(id string) bool {
 		}
 	}
 	return false
+}
+
+// Launches reports whether an operation shows that a host launches work of accelerators: one of an accelerator has a
+// launch time, or one of the host's processor is an operator of PyTorch.
+func Launches(id, operation string, hasLaunch bool) bool {
+	return hasLaunch && IsAccelerator(id) || strings.HasPrefix(operation, "aten::") && IsHost(id)
 }
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }

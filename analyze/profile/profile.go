@@ -59,9 +59,11 @@ type totals struct {
 	Last            op.Int `json:"last_end_unix_ns"`
 	// StatedMore is the time stated by seed traces beyond the sum of their entries. States reports whether any
 	// trace states a total.
-	StatedMore int64              `json:"stated_more_ns,omitempty"`
-	States     bool               `json:"states_total,omitempty"`
-	Rules      CommunicationRules `json:"communication_rules"`
+	StatedMore int64 `json:"stated_more_ns,omitempty"`
+	States     bool  `json:"states_total,omitempty"`
+	// Launches reports whether a host launches work of accelerators, see device.Launches.
+	Launches bool               `json:"launches,omitempty"`
+	Rules    CommunicationRules `json:"communication_rules"`
 }
 
 type sourceRow struct {
@@ -134,6 +136,7 @@ func (p *Profile) add(e *op.Entry, w work.Work) {
 	if e.Side == op.SideHost {
 		return
 	}
+	p.Launches = p.Launches || device.Launches(e.DeviceID, e.Operation, e.Launch.Known)
 	if e.Duration >= p.slowest.shortest {
 		p.slowest.offer(e, p.at)
 	}
@@ -281,6 +284,7 @@ func (p *Profile) merge(o *Profile, shift int64) {
 	p.extend(o.First, o.Last)
 	p.StatedMore = wide.AddSaturating(p.StatedMore, o.StatedMore)
 	p.States = p.States || o.States
+	p.Launches = p.Launches || o.Launches
 	p.Rules.merge(o.Rules)
 	for d := range p.copies {
 		p.copies[d].merge(&o.copies[d])

@@ -18,7 +18,7 @@ func (p *Profile) of(e *op.Entry) *Profile {
 	return p.open
 }
 
-// settled returns p with the entries of p.open on their side: the host's if an accelerator has entries.
+// settled returns p with the entries of p.open on their side: the host's if a host launches work of accelerators.
 func (p *Profile) settled() *Profile {
 	if p.open == nil {
 		return p
@@ -27,7 +27,7 @@ func (p *Profile) settled() *Profile {
 	rest := *p
 	rest.open = nil
 	d.merge(&rest, 0)
-	if !p.hasAccelerator() {
+	if !p.open.Launches && !p.Launches || !p.hasAccelerator() {
 		d.merge(p.open, 0)
 		return d
 	}

@@ -10,22 +10,32 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Operations on the CPU, and without a device, are the host's beside an accelerator, in a profile, in one of merged
-// parts, and in a structure. Without an accelerator the CPU is the device.
+// Operations on the CPU, and without a device, are the host's beside an accelerator whose operations have launch times,
+// or beside operators of PyTorch, in a profile, in one of merged parts, and in a structure. Otherwise the CPU is a device.
 func TestSidesBesideAccelerators(t *testing.T) {
 	for _, test := range []struct {
-		devices []string
-		want    string
+		devices  []string
+		launched string
+		want     string
 	}{
-		{[]string{"cpu", "cuda:0", "", "disk"}, "2 on devices, 2 on the host"},
-		{[]string{"cuda:0", "cpu:0"}, "1 on devices, 1 on the host"},
-		{[]string{"cpu", "", "disk"}, "3 on devices, 0 on the host"},
+		{[]string{"cpu", "cuda:0", "", "disk"}, "cuda:0", "2 on devices, 2 on the host"},
+		{[]string{"cuda:0", "cpu:0"}, "cuda:0", "1 on devices, 1 on the host"},
+		{[]string{"CUDA0", "CPU"}, "", "2 on devices, 0 on the host"},
+		{[]string{"aten::mm", "cuda:0"}, "", "1 on devices, 1 on the host"},
+		{[]string{"cpu", "", "disk"}, "disk", "3 on devices, 0 on the host"},
 	} {
 		name := fmt.Sprint(test.devices)
 		whole, parts := profile.New(profile.Options{}), profile.New(profile.Options{})
 		f := trace.New()
 		for i, d := range test.devices {
 			e := &op.Entry{Operation: "a", DeviceID: d, Duration: 1, Failed: true, Start: op.Known(int64(i))}
+			if d == "aten::mm" {
+				e.Operation = d
+				e.DeviceID = "cpu"
+			}
+			if d == test.launched {
+				e.Launch = e.Start
+			}
 			whole.Add(e)
 			part := profile.New(profile.Options{})
 			part.Add(e)

@@ -35,8 +35,8 @@ func (f *Forest) buildDevices() {
 	}
 }
 
-// decideSides makes operations without a stated side the host's if they are on its processor or on no device, and an
-// accelerator has operations. This is the one decision for all figures of a structure.
+// decideSides makes operations without a stated side the host's if they are on its processor or on no device, and a
+// host launches work of accelerators. This is the one decision for all figures of a structure.
 func (f *Forest) decideSides() {
 	lanes := f.Names.Lanes.Values
 	const onAccelerator, onHost, onNone = 1, 2, 3
@@ -53,11 +53,14 @@ func (f *Forest) decideSides() {
 		}
 	}
 	isDevice := func(r int32) bool { return f.Flags(r)&(FlagOp|FlagHost) == FlagOp }
-	found := false
-	for r := int32(0); r < f.Rows() && !found; r++ {
-		found = isDevice(r) && at[f.Lane(r)] == onAccelerator
+	hasAccelerator, launches := false, false
+	for r := int32(0); r < f.Rows() && !(hasAccelerator && launches); r++ {
+		if isDevice(r) {
+			hasAccelerator = hasAccelerator || at[f.Lane(r)] == onAccelerator
+			launches = launches || device.Launches(lanes[f.Lane(r)].Device.DeviceID, f.RowName(r), f.Has(r, FlagLaunch))
+		}
 	}
-	if !found || !slices.Contains(at, onHost) && !slices.Contains(at, onNone) {
+	if !hasAccelerator || !launches || !slices.Contains(at, onHost) && !slices.Contains(at, onNone) {
 		return
 	}
 	for r := range f.Rows() {
