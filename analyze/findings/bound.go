@@ -52,6 +52,9 @@ func (l *list) divide() {
 	}
 	l.queuedNS = min(l.queuedNS, by.HostNS)
 	l.quietNS = min(l.quietNS, by.IdleNS)
+	if l.quietNS > 0 && !l.serves() {
+		l.betweenNS, l.quietNS = l.quietNS, 0
+	}
 }
 
 // serves reports whether requests are of interest, and not the run: they overlap, or are no steps of a loop.
@@ -76,6 +79,9 @@ type boundPart struct {
 	ns   int64
 }
 
+// betweenSteps is the part of the time in which the devices are idle between the steps of a loop.
+const betweenSteps = "the host between steps"
+
 // bound states the largest part of the time, or the two largest if no part reaches half.
 func (l *list) bound() Finding {
 	f := Finding{Kind: Bound, Where: Where{Section: "devices"}}
@@ -94,11 +100,12 @@ func (l *list) bound() Finding {
 	}
 	by := l.by
 	by.HostNS -= l.queuedNS
-	by.IdleNS -= l.quietNS
+	by.IdleNS -= l.quietNS + l.betweenNS
 	all := []boundPart{
 		{"compute", by.ComputeNS}, {"communication", by.CommunicationNS}, {"memory", by.MemoryNS},
 		{"other operations", by.OtherNS}, {"the host", by.HostNS}, {"idle time", by.IdleNS},
 		{"waiting in a queue", l.queuedNS}, {"time without a request", l.quietNS},
+		{betweenSteps, l.betweenNS},
 	}
 	slices.SortStableFunc(all, func(a, b boundPart) int { return cmp.Compare(b.ns, a.ns) })
 	share := func(p boundPart) float64 { return float64(p.ns) / float64(l.whole*l.devicesNum) }
@@ -160,6 +167,11 @@ func (l *list) detail(by path.BoundBy, largest string) string {
 		return l.idleText()
 	case "time without a request":
 		return " No request was under way then: nothing could be faster."
+	case betweenSteps:
+		if place, _ := l.untraced(); place != nil {
+			return " It is mostly after " + l.named(place.After) + ", until " + l.named(place.Until) + "."
+		}
+		return ""
 	}
 	if l.byRequest {
 		return ""

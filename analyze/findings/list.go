@@ -91,12 +91,13 @@ type list struct {
 	// whole is the divided time: the paths of the requests, or the extent on each of devicesNum devices.
 	whole, devicesNum int64
 	byRequest         bool
-	// by divides whole. queuedNS of the host's part is waiting in queues, quietNS of idle time is without a request.
-	by                path.BoundBy
-	queuedNS, quietNS int64
-	queuedIn          map[string]int64  // queuedNS by span name, not capped
-	ranks             bool              // several ranks are known
-	names             map[string]string // of operations, as sentences name them
+	// by divides whole. queuedNS of the host's part is waiting in queues. Of idle time, quietNS is without a request, and
+	// betweenNS between the steps of a loop.
+	by                           path.BoundBy
+	queuedNS, quietNS, betweenNS int64
+	queuedIn                     map[string]int64  // queuedNS by span name, not capped
+	ranks                        bool              // several ranks are known
+	names                        map[string]string // of operations, as sentences name them
 	// late is the device that holds up the others in collectives. It may be nil. spread then describes the waiting.
 	late   *blamed
 	spread string

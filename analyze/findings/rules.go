@@ -28,6 +28,7 @@ var rules = []rule{
 	{"pauses", HostGap, (*list).pauses},
 	{"warm_up", FirstStep, (*list).firstStep},
 	{"warm_up", FirstStep, (*list).startUp},
+	{"warm_up", FirstStep, (*list).firstCalls},
 	{"launch_bound", Launch, (*list).launchBound},
 	{"small_operations", SmallOperations, (*list).shortOperations},
 	{"exposed_communication", Operation, (*list).communication},

@@ -244,25 +244,6 @@ func sameWork(a, b *profile.Operation) bool {
 	return per(a.FLOPs, a.Count) == per(b.FLOPs, b.Count) && per(a.Elements, a.Count) == per(b.Elements, b.Count)
 }
 
-// unevenCalls finds operations with calls much slower than others with the same work.
-func (l *list) unevenCalls() (all []candidate) {
-	const slower = 2
-	for _, o := range l.onDevices(op.KindCompute) {
-		more := int64((o.MeanNS - o.P50NS.V) * float64(o.Count))
-		known := o.FLOPs > 0 || o.Elements > 0
-		if !known || !l.enough(more/l.devicesNum) || float64(o.MaxNS) < slower*o.P50NS.V {
-			continue
-		}
-		f := says(Operation, Where{Section: "operations", Operation: o.Operation},
-			"%s takes %s at the median and up to %s for the same work.", l.named(o.Operation),
-			units.Duration(int64(o.P50NS.V)), units.Duration(o.MaxNS))
-		f.Evidence = []Evidence{lasts("median", int64(o.P50NS.V)), lasts("longest", o.MaxNS), times("calls", o.Count)}
-		f.Try = "look at the slow calls: other work on the device, clocks, cold caches"
-		all = append(all, candidate{Finding: f, changes: change(replay.Typical, o.Operation)})
-	}
-	return all
-}
-
 // conversions finds operators that only change the type or the layout of tensors, or move their data.
 func (l *list) conversions() (all []candidate) {
 	const moves = 8 // the least part of the whole for movers is 1/moves

@@ -128,18 +128,28 @@ func (l *list) pauses() (all []candidate) {
 	return append(all, l.unrecorded()...)
 }
 
-// unrecorded finds idle time in which the host recorded nothing, by the place with the most of it.
-func (l *list) unrecorded() []candidate {
-	var ns int64
-	var place *timeline.Place
+// untraced returns the place with the most idle time in which the host recorded nothing, nil without any, and the sum
+// over all places. Time without a request does not count, but that between the steps of a loop does.
+func (l *list) untraced() (place *timeline.Place, ns int64) {
+	of := func(p *timeline.Place) int64 {
+		if l.betweenNS > 0 {
+			return p.UntracedNS
+		}
+		return min(p.UntracedNS, p.SumNS-p.NoRequestNS)
+	}
 	for i := range l.Places {
 		p := &l.Places[i]
-		quiet := min(p.UntracedNS, p.SumNS-p.NoRequestNS)
-		ns += quiet
-		if p.After != key.Other && (place == nil || quiet > min(place.UntracedNS, place.SumNS-place.NoRequestNS)) {
+		ns += of(p)
+		if p.After != key.Other && (place == nil || of(p) > of(place)) {
 			place = p
 		}
 	}
+	return place, ns
+}
+
+// unrecorded finds idle time in which the host recorded nothing, by the place with the most of it.
+func (l *list) unrecorded() []candidate {
+	place, ns := l.untraced()
 	ns /= l.devicesNum
 	if place == nil || !l.enough(ns) {
 		return nil
@@ -148,7 +158,12 @@ func (l *list) unrecorded() []candidate {
 	if 2*place.WaitCount > place.Count && place.Wait != place.After {
 		after += " (" + l.named(place.Wait) + ")"
 	}
-	text := fmt.Sprintf("The device is idle %s while the host runs code that records nothing", l.part(ns))
+	isBetween := l.betweenNS > 0 && 2*place.NoRequestNS > place.UntracedNS
+	between := ""
+	if isBetween {
+		between = " between steps,"
+	}
+	text := fmt.Sprintf("The device is idle %s%s while the host runs code that records nothing", l.part(ns), between)
 	where := Where{Section: "idle", Operation: place.After}
 	where.FromNS, where.ToNS = op.Known(place.MaxStartNS), op.Known(place.MaxStartNS+place.MaxNS)
 	f := says(HostGap, where, "%s: %s after %s, until %s, %s each.%s", text, units.Plural(place.Count, "time"), after,
@@ -158,6 +173,9 @@ func (l *list) unrecorded() []candidate {
 		lasts("nothing recorded", place.UntracedNS),
 	}
 	f.Try = "profile the host's code between these two operations"
+	if isBetween {
+		f.Try = "prepare the next step, such as its input, while the devices work on this one"
+	}
 	return []candidate{{Finding: f, changes: change(replay.Pauses, ""), atMost: true}}
 }
 
@@ -290,7 +308,26 @@ func (l *list) shortOperations() []candidate {
 		units.Plural(most.Rounds, "time"))
 	f.Evidence = []Evidence{times("operations in short runs", l.Sequences.RunOperations), lasts("gaps", gaps/l.devicesNum)}
 	f.Try = "fuse them into one kernel, or launch them as a graph"
-	return []candidate{{Finding: f, changes: change(replay.Fuse, replay.ShortRuns)}}
+	return []candidate{{Finding: f, changes: change(replay.Fuse, replay.ShortRuns), atMost: !l.timesLaunches()}}
+}
+
+// timesLaunches reports whether most operations of devices state how long their launch took. Without that, nobody knows
+// how much of the host's time before a launch a fused one saves.
+func (l *list) timesLaunches() bool {
+	f := l.Forest
+	if f == nil {
+		return false
+	}
+	var timed, all int
+	for r := range f.Rows() {
+		if f.CountsInSums(r) && f.IsDeviceSide(r) {
+			all++
+			if f.Has(r, trace.FlagLaunch) && f.Launched(r) > f.Launch(r) {
+				timed++
+			}
+		}
+	}
+	return 2*timed > all
 }
 
 func (l *list) each(what string) string {

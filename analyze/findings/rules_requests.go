@@ -3,7 +3,6 @@ package findings
 import (
 	"slices"
 
-	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
@@ -83,49 +82,6 @@ func (l *list) halfStep() int64 {
 		sum += l.Forest.Duration(l.Forest.Executions.List[i].Row)
 	}
 	return sum / int64(2*len(l.Forest.Executions.List))
-}
-
-// firstExecution finds a first shared execution of an engine that takes five times the median of the others. The
-// requests that arrived meanwhile waited for it.
-func (l *list) firstExecution() []candidate {
-	const (
-		others = 8
-		slower = 5
-	)
-	if l.Forest == nil || !l.byRequest || len(l.Forest.Executions.List) <= others {
-		return nil
-	}
-	f := l.Forest
-	list := slices.Clone(f.Executions.List)
-	slices.SortFunc(list, func(a, b trace.Execution) int { return f.CompareStart(a.Row, b.Row) })
-	var durations []int64
-	requests := make(map[int32]bool)
-	for i := range list {
-		if i > 0 {
-			durations = append(durations, f.Duration(list[i].Row))
-		}
-		for _, r := range list[i].Requests {
-			requests[r] = true
-		}
-	}
-	first := list[0].Row
-	more := f.Duration(first) - sketch.Median(durations)
-	if f.Duration(first) < slower*sketch.Median(durations) {
-		return nil
-	}
-	waited := int64(0)
-	for r := range requests {
-		if f.Has(r, trace.FlagStart) && f.Start(r) < f.End(first) {
-			waited += min(more, f.End(first)-max(f.Start(r), f.Start(first)))
-		}
-	}
-	found := says(FirstStep, Where{Section: "critical_path", FromNS: op.Known(f.Start(first)), ToNS: op.Known(f.End(first))},
-		"The first step of the engine takes %s, the median of %s %s. It is start-up, and requests wait for it.",
-		units.Duration(f.Duration(first)), units.Plural(int64(len(durations)), "other"),
-		units.Duration(sketch.Median(durations)))
-	found.Evidence = []Evidence{lasts("first step", f.Duration(first)), lasts("requests waited", waited)}
-	found.Try = "warm the engine up before the traffic"
-	return []candidate{{Finding: found, saving: replay.Saving{NS: waited, HighNS: l.whole}}}
 }
 
 // slowRequests finds requests slower than others of their name, by what they wait for.

@@ -53,6 +53,15 @@ func (r *run) launch(operator, name string, kind op.Kind, ns int64) *op.Entry {
 	}, start, ns)
 }
 
+// product launches a product of rows by a matrix.
+func (r *run) product(name string, rows, ns int64) {
+	e := r.launch("aten::mm", name, op.KindCompute, ns)
+	e.InputShapes = []op.Shape{{rows, 8}, {8, 16}}
+	e.OutputShape = op.Shape{rows, 16}
+	e.OutputElements = op.Known(rows * 16)
+	e.FLOPs = op.Known(2 * rows * 8 * 16)
+}
+
 // call makes a runtime call.
 func (r *run) call(name string, ns int64) {
 	e := op.Entry{
@@ -122,15 +131,18 @@ func TestRules(t *testing.T) {
 			r.launch("aten::mm", "gemm", op.KindCompute, ms)
 		})},
 		{"slow calls with the same work", "uneven_calls", "gemm takes 1.00 ms at the median and up to 5.00 ms",
-			repeat(
-				func(r *run, i int) {
-					r.launch("aten::mm", "gemm", op.KindCompute,
-						ms+int64(i%4/3)*4*ms).OutputElements = op.Known(int64(100))
-				})},
+			repeat(func(r *run, i int) { r.product("gemm", 100, ms+int64(i%4/3)*4*ms) })},
 		{"slow calls with more work", "", "", repeat(func(r *run, i int) {
 			more := int64(i % 4 / 3)
-			r.launch("aten::mm", "gemm", op.KindCompute, ms+more*4*ms).OutputElements = op.Known(100 + more)
+			r.product("gemm", 100+more, ms+more*4*ms)
 		})},
+		{"slow calls without shapes", "", "", repeat(func(r *run, i int) {
+			r.launch("aten::mm", "gemm", op.KindCompute, ms+int64(i%4/3)*4*ms).OutputElements = op.Known(int64(100))
+		})},
+		{"a slow first product", "warm_up", "The first call of gemm takes 9.00 ms, the median of later calls 1.00 ms",
+			repeat(func(r *run, i int) { r.product("gemm", 100, ms+8*ms*max(0, int64(1-i))) })},
+		{"a larger first product", "", "",
+			repeat(func(r *run, i int) { r.product("gemm", 100+max(0, int64(1-i)), ms+8*ms*max(0, int64(1-i))) })},
 		{"work from before the recording", "outside", "Operations wait", func(r *run) {
 			r.free = 50 * ms
 			products("gemm")(r)

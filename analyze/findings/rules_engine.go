@@ -1,0 +1,120 @@
+package findings
+
+import (
+	"slices"
+
+	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/replay"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/text/units"
+	"github.com/optrace/optrace/op"
+)
+
+// executionWork is what a shared execution works on: its load and that of its operations.
+type executionWork struct {
+	load
+	flops, elements int64
+	phase           string // of its operations, "" if unknown or several
+}
+
+// isKnown reports whether the work is known: without weights and shapes a prompt looks like a token.
+func (w executionWork) isKnown() bool { return w.weight > 0 || w.flops > 0 || w.elements > 0 }
+
+// isComparable reports whether an execution with work w takes no more than twice the time of one with work o.
+func (w executionWork) isComparable(o executionWork) bool {
+	const most = 2
+	return w.phase == o.phase && w.weight <= most*o.weight && w.attention <= most*o.attention &&
+		w.links <= most*o.links && w.flops <= most*o.flops && w.elements <= most*o.elements
+}
+
+// executionWorks returns the work of each shared execution, by its number.
+func (l *list) executionWorks() []executionWork {
+	f := l.Forest
+	works := make([]executionWork, len(f.Executions.List))
+	mixed := make([]bool, len(works))
+	seen := make([]bool, len(works))
+	for i := range works {
+		works[i].load = loadOf(&f.Executions.List[i])
+	}
+	for r := range f.Rows() {
+		e := f.Executions.Of[r]
+		if e == trace.NoExecution || !f.CountsInSums(r) {
+			continue
+		}
+		w := &works[e]
+		w.flops += f.Flops(r)
+		w.elements += f.Elements(r)
+		phase := f.Names.Marks.Values[f.Mark(r)].Phase
+		if mixed[e] = mixed[e] || seen[e] && phase != w.phase; mixed[e] {
+			phase = ""
+		}
+		w.phase = phase
+		seen[e] = true
+	}
+	return works
+}
+
+// firstExecution finds a first shared execution of an engine that takes five times the median of those with the same
+// name and phase and at least half of its work. The requests that arrived meanwhile waited for it.
+func (l *list) firstExecution() []candidate {
+	const (
+		others = 8
+		slower = 5
+	)
+	if l.Forest == nil || !l.byRequest || len(l.Forest.Executions.List) <= others {
+		return nil
+	}
+	f := l.Forest
+	list := f.Executions.List
+	order := make([]int, len(list))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return f.CompareStart(list[a].Row, list[b].Row) })
+	works := l.executionWorks()
+	first := list[order[0]].Row
+	work := works[order[0]]
+	var durations []int64
+	for _, i := range order[1:] {
+		if f.RowName(list[i].Row) == f.RowName(first) && work.isComparable(works[i]) {
+			durations = append(durations, f.Duration(list[i].Row))
+		}
+	}
+	if !work.isKnown() || len(durations) < others || f.Duration(first) < slower*sketch.Median(durations) {
+		return nil
+	}
+	median := sketch.Median(durations)
+	waited, later := l.waitedFor(first, f.Duration(first)-median, order)
+	found := says(FirstStep, Where{Section: "critical_path", FromNS: op.Known(f.Start(first)), ToNS: op.Known(f.End(first))},
+		"The first step of the engine takes %s, the median of %s with as much work %s. It is start-up, and requests wait "+
+			"for it.", units.Duration(f.Duration(first)), units.Plural(int64(len(durations)), "other"),
+		units.Duration(median))
+	found.Evidence = []Evidence{lasts("first step", f.Duration(first)), lasts("requests waited", waited)}
+	found.Try = "warm the engine up before the traffic"
+	return []candidate{{
+		Finding: found, saving: replay.Saving{NS: waited, HighNS: waited + later}, atMost: true,
+	}}
+}
+
+// waitedFor returns the time that requests waited for the first execution because it took more than others, and the
+// time that those after it waited for their own first execution, up to more for each: their queue may be due to it.
+// order has the numbers of executions by start.
+func (l *list) waitedFor(first int32, more int64, order []int) (waited, later int64) {
+	f := l.Forest
+	seen := make(map[int32]bool)
+	for _, i := range order {
+		x := &f.Executions.List[i]
+		for _, r := range x.Requests {
+			if seen[r] || int(r) >= f.Len() || !f.Has(r, trace.FlagStart) {
+				continue
+			}
+			seen[r] = true
+			if f.Start(r) < f.End(first) {
+				waited += min(more, f.End(first)-max(f.Start(r), f.Start(first)))
+			} else {
+				later += min(more, max(0, f.Start(x.Row)-f.Start(r)))
+			}
+		}
+	}
+	return waited, later
+}
