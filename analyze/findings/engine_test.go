@@ -16,19 +16,24 @@ type engineStep struct {
 	ns     int64
 }
 
-// served returns the records of an engine that serves three requests at a time: each for some steps.
-func served(steps []engineStep, rounds int) (records []op.Record) {
+// served returns the records of an engine that serves three requests at a time: each for some steps, and the first ones
+// for first if it is not nil.
+func served(first, steps []engineStep, rounds int) (records []op.Record) {
 	const requests = 3
 	at := int64(1_000_000_000)
 	number := byte(0)
-	for range rounds {
+	for round := range rounds {
 		var ids [requests]op.TraceID
 		began := at
 		for i := range ids {
 			number++
 			ids[i] = op.TraceID{number, 1}
 		}
-		for _, s := range steps {
+		now := steps
+		if round == 0 && first != nil {
+			now = first
+		}
+		for _, s := range now {
 			records = append(records, s.records(op.TraceID{byte(at >> 24), byte(at >> 16), byte(at >> 8), 2}, ids[:], at)...)
 			at += s.ns + 20_000
 		}
@@ -78,6 +83,7 @@ func TestStepsOfAnEngineAreComparedByTheirWork(t *testing.T) {
 	decode := engineStep{weight: 1, phase: "decode", rows: 3, ns: 8 * ms}
 	for _, test := range []struct {
 		name       string
+		first      []engineStep // of the first requests, steps if nil
 		steps      []engineStep
 		rounds     int // 1 unless stated
 		rule, says string
@@ -87,6 +93,14 @@ func TestStepsOfAnEngineAreComparedByTheirWork(t *testing.T) {
 		{name: "a prompt first, by phase", steps: repeat(engineStep{phase: "prefill", weight: 1, ns: 48 * ms},
 			engineStep{phase: "decode", weight: 1, ns: 8 * ms}, 20)},
 		{name: "a first step of unknown work", steps: repeat(engineStep{ns: 48 * ms}, engineStep{ns: 8 * ms}, 20)},
+		{
+			name: "slow first requests", first: repeat(decode, decode, 80), steps: repeat(decode, decode, 20), rounds: 6,
+			rule: "warm_up", says: "The first POST /generate takes",
+		},
+		{
+			name: "first requests with a long prompt", rounds: 6, steps: repeat(decode, decode, 20),
+			first: repeat(engineStep{weight: 400, phase: "prefill", rows: 1200, ns: 640 * ms}, decode, 20),
+		},
 		{
 			name: "start-up", steps: repeat(engineStep{weight: 1, phase: "decode", rows: 3, ns: 80 * ms}, decode, 20),
 			rule: "warm_up", says: "takes 80.0 ms, the median of 20 others with as much work 8.01 ms",
@@ -102,7 +116,7 @@ func TestStepsOfAnEngineAreComparedByTheirWork(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			f := only(found(t, served(test.steps, max(1, test.rounds))...), "warm_up", "uneven_calls")
+			f := only(found(t, served(test.first, test.steps, max(1, test.rounds))...), "warm_up", "uneven_calls")
 			if f.Rule != test.rule || !strings.Contains(f.Text, test.says) {
 				t.Errorf("%s: %q, want %s: %q", f.Rule, f.Text, test.rule, test.says)
 			}

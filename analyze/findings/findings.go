@@ -105,6 +105,7 @@ func (l *list) withoutTimes() {
 
 func (l *list) run() {
 	l.name()
+	l.First = l.likeFirst()
 	l.divide()
 	if l.unknown != "" {
 		l.withoutTimes()

@@ -249,7 +249,7 @@ func (l *list) firstStep() (all []candidate) {
 		all = append(all, c)
 	}
 	for i := range l.Alike {
-		if a := &l.Alike[i]; a.First != nil && l.First == nil {
+		if a := &l.Alike[i]; a.First != nil && l.First == nil && !l.isHeavy(a.First) {
 			f := says(FirstStep, whereRequest(a.First), "The first %s takes %s, the median of the others %s. It is start-up.%s",
 				l.named(a.Name), units.Duration(a.First.DurationNS), units.Duration(a.First.MedianNS), cause(a.First))
 			f.Try = "leave it out of the figures; send a request before the traffic"

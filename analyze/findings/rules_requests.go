@@ -19,15 +19,7 @@ func (l *list) longPrompts() []candidate {
 		least = 8
 		times = 4
 	)
-	weights := make(map[int32]float64)
-	for i := range l.Forest.Executions.List {
-		x := &l.Forest.Executions.List[i]
-		for k, r := range x.Requests {
-			if x.Weights != nil {
-				weights[r] = max(weights[r], float64(x.Weights[k]))
-			}
-		}
-	}
+	weights := l.weights()
 	if len(weights) < least {
 		return nil
 	}
@@ -52,6 +44,40 @@ func (l *list) longPrompts() []candidate {
 	f.Evidence = []Evidence{about("request", id.String()), figure("weight", weights[largest], "count")}
 	f.Try = "split long prompts into chunks, or give them an engine of their own"
 	return []candidate{{Finding: f, changes: change(replay.Without, "request="+id.String())}}
+}
+
+// weights returns the largest weight of each request in shared executions, as its prompt has. They are by row.
+func (l *list) weights() map[int32]float64 {
+	weights := make(map[int32]float64)
+	if l.Forest == nil {
+		return weights
+	}
+	for i := range l.Forest.Executions.List {
+		x := &l.Forest.Executions.List[i]
+		for k, r := range x.Requests {
+			if x.Weights != nil {
+				weights[r] = max(weights[r], float64(x.Weights[k]))
+			}
+		}
+	}
+	return weights
+}
+
+// isHeavy reports whether a request has more than twice the usual weight: its time is that of its work.
+func (l *list) isHeavy(s *requests.Standout) bool {
+	const times = 2
+	own := 0.0
+	var all []float64
+	for r, w := range l.weights() {
+		if int(r) < l.Forest.Len() {
+			if n := l.Forest.Node(r); n.TraceID() == s.TraceID && n.SpanID() == s.SpanID {
+				own = w
+			}
+			all = append(all, w)
+		}
+	}
+	slices.Sort(all)
+	return len(all) > 0 && own > times*all[len(all)/2]
 }
 
 // queues finds requests that wait for others before their first operation.

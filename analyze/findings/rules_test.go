@@ -53,13 +53,24 @@ func (r *run) launch(operator, name string, kind op.Kind, ns int64) *op.Entry {
 	}, start, ns)
 }
 
+// step launches two products in a step, and waits for them.
+func (r *run) step(number int, phase string, rows, ns int64) {
+	for range 2 {
+		e := r.product("gemm", rows, ns/2)
+		e.Step = op.Known(int64(number))
+		e.Phase = phase
+	}
+	r.at = r.free
+}
+
 // product launches a product of rows by a matrix.
-func (r *run) product(name string, rows, ns int64) {
+func (r *run) product(name string, rows, ns int64) *op.Entry {
 	e := r.launch("aten::mm", name, op.KindCompute, ns)
 	e.InputShapes = []op.Shape{{rows, 8}, {8, 16}}
 	e.OutputShape = op.Shape{rows, 16}
 	e.OutputElements = op.Known(rows * 16)
 	e.FLOPs = op.Known(2 * rows * 8 * 16)
+	return e
 }
 
 // call makes a runtime call.
@@ -143,6 +154,13 @@ func TestRules(t *testing.T) {
 			repeat(func(r *run, i int) { r.product("gemm", 100, ms+8*ms*max(0, int64(1-i))) })},
 		{"a larger first product", "", "",
 			repeat(func(r *run, i int) { r.product("gemm", 100+max(0, int64(1-i)), ms+8*ms*max(0, int64(1-i))) })},
+		{"a slow first step", "warm_up", "The first step takes 9.01 ms, the median of 19 others 1.01 ms. It is start-up.",
+			repeat(func(r *run, i int) { r.step(i, "", 3, ms+8*ms*max(0, int64(1-i))) })},
+		{"a prompt in the first step", "", "",
+			repeat(func(r *run, i int) { r.step(i, "", 3+300*max(0, int64(1-i)), ms+8*ms*max(0, int64(1-i))) })},
+		{"a prompt in a first step of its phase", "", "", repeat(func(r *run, i int) {
+			r.step(i, []string{"prefill", "decode"}[min(i, 1)], 3, ms+8*ms*max(0, int64(1-i)))
+		})},
 		{"work from before the recording", "outside", "Operations wait", func(r *run) {
 			r.free = 50 * ms
 			products("gemm")(r)

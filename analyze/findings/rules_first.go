@@ -1,0 +1,77 @@
+package findings
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/steps"
+	"github.com/optrace/optrace/op"
+)
+
+// likeFirst returns the first step beside steps of its phase whose operations do as much work each, nil if it is not
+// twice as slow as three of them. A prompt before generated tokens is no start-up.
+func (l *list) likeFirst() *steps.First {
+	const (
+		others = 3
+		slower = 2
+	)
+	first := l.First
+	if first == nil {
+		return nil
+	}
+	works := l.stepWorks()
+	work := works[first.StartNS]
+	var like []int64
+	for i := range l.Steps {
+		s := &l.Steps[i]
+		if s.Service != first.Service || !s.ToNextNS.Known || s.StartNS == first.Row.StartNS {
+			continue
+		}
+		isLike := s.Phase == first.Phase && (!s.Tokens.Known || first.Tokens.V <= 2*s.Tokens.V)
+		if isLike && work <= 2*works[s.StartNS.V] {
+			like = append(like, s.ToNextNS.V)
+		}
+	}
+	if len(like) < others || first.ToNextNS.V < slower*sketch.Median(like) {
+		return nil
+	}
+	found := *first
+	found.MedianNS = sketch.Median(like)
+	found.Others = len(like)
+	return &found
+}
+
+// stepWorks returns the mean FLOPs of the operations of each step, or else their mean output elements, by the start of
+// the step. A first step may repeat operations to tune them, so that the sum says less.
+func (l *list) stepWorks() map[int64]float64 {
+	f := l.Forest
+	works := make(map[int64]float64)
+	if f == nil {
+		return works
+	}
+	rows := slices.DeleteFunc(slices.Clone(l.Steps), func(s steps.Row) bool { return !s.StartNS.Known })
+	slices.SortStableFunc(rows, func(a, b steps.Row) int { return cmp.Compare(a.StartNS.V, b.StartNS.V) })
+	sums := make([]struct{ flops, elements, n float64 }, len(rows))
+	hasFLOPs := false
+	for _, r := range f.Devices.ByStart {
+		start := f.Start(r)
+		i := sort.Search(len(rows), func(i int) bool { return rows[i].StartNS.V > start }) - 1
+		if i < 0 || start > rows[i].StartNS.V+rows[i].WallNS.V || f.Kind(r) != op.KindCompute {
+			continue
+		}
+		sums[i].flops += float64(f.Flops(r))
+		sums[i].elements += float64(f.Elements(r))
+		sums[i].n++
+		hasFLOPs = hasFLOPs || f.Flops(r) > 0
+	}
+	for i, s := range sums {
+		of := s.elements
+		if hasFLOPs {
+			of = s.flops
+		}
+		works[rows[i].StartNS.V] = of / max(1, s.n)
+	}
+	return works
+}
