@@ -102,8 +102,13 @@ func TestStepsOfAnEngineAreComparedByTheirWork(t *testing.T) {
 			first: repeat(engineStep{weight: 400, phase: "prefill", rows: 1200, ns: 640 * ms}, decode, 20),
 		},
 		{
+			name: "start-up before prompts of unknown work", rounds: 12,
+			first: []engineStep{{ns: 400 * ms}, {ns: 8 * ms}}, steps: []engineStep{{ns: 48 * ms}, {ns: 8 * ms}},
+			rule: "warm_up", says: "takes 400 ms, the median of 11 others that begin requests, too, 48.0 ms",
+		},
+		{
 			name: "start-up", steps: repeat(engineStep{weight: 1, phase: "decode", rows: 3, ns: 80 * ms}, decode, 20),
-			rule: "warm_up", says: "takes 80.0 ms, the median of 20 others with as much work 8.01 ms",
+			rule: "warm_up", says: "takes 80.0 ms, the median of 20 others with at least half of its work 8.01 ms",
 		},
 		{
 			name: "padded batches", rounds: 6, steps: []engineStep{{weight: 1, rows: 64, ns: 2 * ms}, {weight: 20, rows: 64, ns: 21 * ms},

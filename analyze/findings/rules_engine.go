@@ -15,26 +15,47 @@ type executionWork struct {
 	load
 	flops, elements int64
 	phase           string // of its operations, "" if unknown or several
+	fresh           int64  // the requests of which it is the first execution
 }
 
-// isKnown reports whether the work is known: without weights and shapes a prompt looks like a token.
+// isKnown reports whether the work is known. Without weights and shapes, a prompt looks like a token, and only first
+// executions of requests are alike.
 func (w executionWork) isKnown() bool { return w.weight > 0 || w.flops > 0 || w.elements > 0 }
 
 // isComparable reports whether an execution with work w takes no more than twice the time of one with work o.
 func (w executionWork) isComparable(o executionWork) bool {
 	const most = 2
+	if !w.isKnown() && w.fresh > most*o.fresh {
+		return false
+	}
 	return w.phase == o.phase && w.weight <= most*o.weight && w.attention <= most*o.attention &&
 		w.links <= most*o.links && w.flops <= most*o.flops && w.elements <= most*o.elements
 }
 
-// executionWorks returns the work of each shared execution, by its number.
-func (l *list) executionWorks() []executionWork {
+// likeness says in which way comparable executions are like one with work w.
+func (w executionWork) likeness() string {
+	if w.isKnown() {
+		return "with at least half of its work"
+	}
+	return "that begin requests, too,"
+}
+
+// executionWorks returns the work of each shared execution, by its number. order has the numbers by start.
+func (l *list) executionWorks(order []int) []executionWork {
 	f := l.Forest
 	works := make([]executionWork, len(f.Executions.List))
 	mixed := make([]bool, len(works))
 	seen := make([]bool, len(works))
-	for i := range works {
-		works[i].load = loadOf(&f.Executions.List[i])
+	served := make(map[int32]bool)
+	for _, i := range order {
+		x := &f.Executions.List[i]
+		works[i].load = loadOf(x)
+		for _, r := range x.Requests {
+			if !served[r] {
+				works[i].fresh++
+			}
+			served[r] = true
+		}
 	}
 	for r := range f.Rows() {
 		e := f.Executions.Of[r]
@@ -71,7 +92,7 @@ func (l *list) firstExecution() []candidate {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return f.CompareStart(list[a].Row, list[b].Row) })
-	works := l.executionWorks()
+	works := l.executionWorks(order)
 	first := list[order[0]].Row
 	work := works[order[0]]
 	var durations []int64
@@ -80,14 +101,14 @@ func (l *list) firstExecution() []candidate {
 			durations = append(durations, f.Duration(list[i].Row))
 		}
 	}
-	if !work.isKnown() || len(durations) < others || f.Duration(first) < slower*sketch.Median(durations) {
+	if len(durations) < others || f.Duration(first) < slower*sketch.Median(durations) {
 		return nil
 	}
 	median := sketch.Median(durations)
 	waited, later := l.waitedFor(first, f.Duration(first)-median, order)
 	found := says(FirstStep, Where{Section: "critical_path", FromNS: op.Known(f.Start(first)), ToNS: op.Known(f.End(first))},
-		"The first step of the engine takes %s, the median of %s with as much work %s. It is start-up, and requests wait "+
-			"for it.", units.Duration(f.Duration(first)), units.Plural(int64(len(durations)), "other"),
+		"The first step of the engine takes %s, the median of %s %s %s. It is start-up, and requests wait for it.",
+		units.Duration(f.Duration(first)), units.Plural(int64(len(durations)), "other"), work.likeness(),
 		units.Duration(median))
 	found.Evidence = []Evidence{lasts("first step", f.Duration(first)), lasts("requests waited", waited)}
 	found.Try = "warm the engine up before the traffic"
