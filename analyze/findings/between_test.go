@@ -32,7 +32,7 @@ func spans(steps bool) (records []op.Record) {
 	return records
 }
 
-// Time between root spans is that of no request, unless they are the steps of a loop: then the host takes it.
+// Time between root spans has no request, unless they are the steps of a loop: then it is time of the host.
 func TestTimeBetweenStepsIsTheHosts(t *testing.T) {
 	all := found(t, spans(true)...)
 	loop := only(all, "pauses")
@@ -52,8 +52,8 @@ func TestTimeBetweenStepsIsTheHosts(t *testing.T) {
 	}
 }
 
-// Fusing short operations saves time of the host only if their launches state how long they take. Otherwise the gain is
-// at most that of a replay.
+// Fusing short operations saves time of the host only if their launches state how long they take. Otherwise a replay
+// states the most.
 func TestGainOfFusingNeedsTimedLaunches(t *testing.T) {
 	for _, timed := range []bool{false, true} {
 		var r run

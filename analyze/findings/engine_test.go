@@ -1,6 +1,7 @@
 package findings_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,7 +70,7 @@ func (s engineStep) records(id op.TraceID, requests []op.TraceID, at int64) []op
 	return []op.Record{{Span: span}, {Entry: e}}
 }
 
-// A step of an engine is start-up only beside steps with as much work, and its gain is that of the requests that waited.
+// A step of an engine is start-up only beside steps with as much work, and its gain is the time the requests waited.
 // Calls in steps of unlike load do not have the same work.
 func TestStepsOfAnEngineAreComparedByTheirWork(t *testing.T) {
 	const ms = 1_000_000
@@ -134,12 +135,8 @@ func TestStepsOfAnEngineAreComparedByTheirWork(t *testing.T) {
 
 // only returns the first finding with one of the rules, if any.
 func only(all []findings.Finding, rules ...string) findings.Finding {
-	for _, f := range all {
-		for _, rule := range rules {
-			if f.Rule == rule {
-				return f
-			}
-		}
+	if i := slices.IndexFunc(all, func(f findings.Finding) bool { return slices.Contains(rules, f.Rule) }); i >= 0 {
+		return all[i]
 	}
 	return findings.Finding{}
 }

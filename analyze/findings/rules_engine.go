@@ -10,12 +10,12 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// executionWork is what a shared execution works on: its load and that of its operations.
+// executionWork is the work of a shared execution: its load, and the sums over its operations.
 type executionWork struct {
 	load
 	flops, elements int64
 	phase           string // of its operations, "" if unknown or several
-	fresh           int64  // the requests of which it is the first execution
+	fresh           int64  // counts the requests it is the first execution for
 }
 
 // isKnown reports whether the work is known. Without weights and shapes, a prompt looks like a token, and only first
@@ -75,8 +75,8 @@ func (l *list) executionWorks(order []int) []executionWork {
 	return works
 }
 
-// firstExecution finds a first shared execution of an engine that takes five times the median of those with the same
-// name and phase and at least half of its work. The requests that arrived meanwhile waited for it.
+// firstExecution finds a first shared execution of an engine, at five times the median of others: with its name and
+// phase, and at least half of its work. The requests arriving meanwhile waited for it.
 func (l *list) firstExecution() []candidate {
 	const (
 		others = 8

@@ -63,7 +63,7 @@ func (l *list) weights() map[int32]float64 {
 	return weights
 }
 
-// isHeavy reports whether a request has more than twice the usual weight: its time is that of its work.
+// isHeavy reports whether a request has more than twice the usual weight, so that its work explains its time.
 func (l *list) isHeavy(s *requests.Standout) bool {
 	const times = 2
 	own := 0.0
