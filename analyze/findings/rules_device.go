@@ -95,7 +95,8 @@ func (l *list) communication() []candidate {
 }
 
 // overlapped returns the candidate that puts the collectives of a step on a stream of their own. If what follows needs
-// the data of all, an earlier start is another program: then the last of them stays, and the others hide.
+// the data of all, an earlier start is another program: then the last of them stays, and the others hide behind the
+// backward pass, two thirds of the computing time.
 func (l *list) overlapped(f Finding, ofStep int64) []candidate {
 	const nearly = 0.65
 	all := "kind=collective"
@@ -107,8 +108,10 @@ func (l *list) overlapped(f Finding, ofStep int64) []candidate {
 	}
 	c.changes = nil
 	c.atMost = over.NS <= 0
+	hidden := min(removed.NS, l.by.ComputeNS/l.devicesNum*2/3)
 	c.saving = replay.Saving{
-		NS: max(over.NS, min(removed.NS-removed.NS/max(2, ofStep), (over.NS+removed.NS)/2)), LowNS: over.LowNS, HighNS: removed.HighNS, Known: over.Known && removed.Known,
+		NS: max(over.NS, hidden-hidden/max(2, ofStep)), LowNS: over.LowNS, HighNS: removed.HighNS,
+		Known: over.Known && removed.Known,
 	}
 	return []candidate{c}
 }

@@ -155,7 +155,11 @@ func (l *list) waitingOperations() (all []candidate) {
 			units.Plural(each, "time"), l.named(o.Operation), l.perRound(each))
 		f.Evidence = []Evidence{about("operation", o.Operation), times("calls", o.Count), lasts("time in them", o.SumNS)}
 		f.Try = "keep the value on the device, and read it once every N steps"
-		all = append(all, candidate{Finding: f, changes: change(replay.NoWait, o.Operation)})
+		kind := replay.Remove
+		if l.Launches.Count == 0 { // the operation may have other work
+			kind = replay.NoWait
+		}
+		all = append(all, candidate{Finding: f, changes: change(kind, o.Operation)})
 	}
 	return all
 }

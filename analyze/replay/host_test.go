@@ -98,3 +98,10 @@ func TestTheHostOfARank(t *testing.T) {
 	check.Equal(t, "saved by the host of rank 1", int64(20*ms), saved(t, g, "host 0.5x rank=1"))
 	check.Equal(t, "saved by the host of rank 0", int64(0), saved(t, g, "host 0.5x rank=0"))
 }
+
+// An operation of the host that reads a value waits for the copy that it launches.
+func TestAReadWaitsForItsCopy(t *testing.T) {
+	g := recordedOf(timed{"matmul", 0, 1_000, 2_000, 50_000}, timed{"item", op.SideHost, -1, 3_000, 50_000},
+		timed{"copy", 0, 4_000, 52_100, 500}, timed{"prepare", op.SideHost, -1, 53_000, 47_000})
+	check.Equal(t, "saved by half of the operation", int64(25*ms), saved(t, g, "0.5x matmul"))
+}

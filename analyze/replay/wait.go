@@ -143,25 +143,43 @@ func (b *builder) waits() {
 // ownOfCall is what a call takes beside its waiting.
 const ownOfCall = 5 * microsecond
 
-// waitingCalls lets the ends of waiting calls, and of such operations of hosts, wait for the work launched before, on
-// the stream of the call if it states one. It looks at the latest launches only, on up to eight streams.
+// waitingCalls lets the ends of waiting calls, and of operations of hosts that wait, wait for the work launched before,
+// on the stream of the call if it states one. It looks at the latest launches only, on up to eight streams.
 func (b *builder) waitingCalls() {
 	f := b.forest
-	isWait := make([]bool, len(f.Names.Operations.Values))
-	for i, name := range f.Names.Operations.Values {
+	names := f.Names.Operations.Values
+	isWait, isRead := make([]bool, len(names)), make([]bool, len(names))
+	for i, name := range names {
 		isWait[i] = attrkey.IsWait(name)
+		isRead[i] = attrkey.IsRead(name)
+	}
+	calls := make([][]int64, len(b.lanes.Values)) // the starts of waiting calls
+	for at := range b.events {
+		if e := &b.events[at]; e.owner < 0 && attrkey.IsWait(f.Calls[^e.owner].Name) {
+			calls[e.lane] = append(calls[e.lane], e.start)
+		}
+	}
+	for _, starts := range calls {
+		slices.Sort(starts)
 	}
 	for at := range b.events {
 		e := &b.events[at]
 		var c trace.Call // its stream is unknown for an operation
+		launched := e.start
 		switch {
 		case e.owner < 0 && attrkey.IsWait(f.Calls[^e.owner].Name):
 			c = f.Calls[^e.owner]
-		case e.owner < 0 || e.launch || !f.Has(e.owner, trace.FlagOp) || !isWait[f.Name(e.owner)]:
+		case e.owner < 0 || e.launch || !f.Has(e.owner, trace.FlagOp) || !isRead[f.Name(e.owner)]:
 			continue
+		case !isWait[f.Name(e.owner)]: // it launches a copy, and waits in a call if calls are recorded
+			i, _ := slices.BinarySearch(calls[e.lane], e.start)
+			if i < len(calls[e.lane]) && calls[e.lane][i] < e.end {
+				continue
+			}
+			launched = e.end
 		}
 		rows := b.launched[b.lanes.Values[e.lane].process]
-		rows = rows[:firstAfter(rows, e.start, b.launchOf)]
+		rows = rows[:firstAfter(rows, launched, b.launchOf)]
 		after := none
 		var others []int32
 		seen := make(map[int32]bool)
