@@ -109,9 +109,10 @@ func (l *list) overlapped(f Finding, ofStep int64) []candidate {
 	c.changes = nil
 	c.atMost = over.NS <= 0
 	hidden := min(removed.NS, l.by.ComputeNS/l.devicesNum*2/3)
+	ns := max(over.NS, hidden-hidden/max(2, ofStep))
+	exposed := l.by.CommunicationNS / l.devicesNum
 	c.saving = replay.Saving{
-		NS: max(over.NS, hidden-hidden/max(2, ofStep)), LowNS: over.LowNS, HighNS: removed.HighNS,
-		Known: over.Known && removed.Known,
+		NS: ns, LowNS: over.LowNS, HighNS: min(removed.HighNS, max(ns, removed.NS, exposed)), Known: over.Known && removed.Known,
 	}
 	return []candidate{c}
 }
