@@ -26,6 +26,7 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/llamacpp"
 	"github.com/optrace/optrace/op"
 )
 
@@ -204,8 +205,13 @@ func middle(all []*played, of func(*played) float64) float64 {
 
 // The truth about a request is the same mix without it. docs/replay.md has the errors.
 func TestARequestCostsWhatLeavingItOutSaves(t *testing.T) {
+	cases.NotUnderRace(t, "measures time")
+	if _, err := llamacpp.Libraries(t.Context(), t.Output()); err != nil {
+		t.Skipf("needs the libraries of llama.cpp, which could not be fetched: %v", err)
+	}
+	most := 0.15
 	if !cases.All() {
-		t.Skip("takes an hour")
+		most = 0.4 // of five mixes with a long prompt, on a busy machine
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -213,10 +219,14 @@ func TestARequestCostsWhatLeavingItOutSaves(t *testing.T) {
 	m.model = check.Must(loadModel(t.Context(), config{threads: 1, batch: 256}, m.attach, t.Output()))(t)
 	defer m.model.close()
 	var prices, delays []float64 // errors
-	for seed := range uint64(200) {
+	for n := range cases.Some(t, 5, 200) {
+		seed := uint64(n)
+		if !cases.All() {
+			seed &^= 1
+		}
 		mix, culprit := newMix(seed)
 		var with, without []*played
-		for range 3 {
+		for range cases.Count(t, 1, 3) {
 			with = append(with, m.play(t, mix, -1))
 			without = append(without, m.play(t, mix, culprit))
 		}
@@ -244,7 +254,7 @@ func TestARequestCostsWhatLeavingItOutSaves(t *testing.T) {
 				said += blamed
 			}
 		}
-		if seed%2 == 0 {
+		if seed%2 == 0 && waited > 0 {
 			delays = append(delays, math.Abs(said/waited-1))
 		}
 		t.Logf("mix %d without %d: saves %.3g ns, truly %.3g; delays %.3g, truly %.3g", seed, culprit, saved, truth,
@@ -253,8 +263,11 @@ func TestARequestCostsWhatLeavingItOutSaves(t *testing.T) {
 	for name, errors := range map[string][]float64{"price": prices, "delays by a long prompt": delays} {
 		slices.Sort(errors)
 		n := len(errors)
+		if n == 0 {
+			continue
+		}
 		t.Log(name, fmt.Sprintf("median error %.3f, quartiles %.3f and %.3f", errors[n/2], errors[n/4], errors[3*n/4]))
-		if errors[n/2] > 0.15 {
+		if errors[n/2] > most {
 			t.Errorf("%s: the median error is %.3f", name, errors[n/2])
 		}
 	}
