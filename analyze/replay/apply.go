@@ -114,8 +114,9 @@ func (g *Graph) scaleHost(c Change, v *variant) (n int64, err error) {
 	for e := range g.g.all() {
 		lag := v.Lag(e.index)
 		isHost := e.kind == onThread || e.kind == ofRequest || e.kind == ofExecution || e.kind == whileHeld ||
-			e.kind == afterWait && g.isUnrecorded(e) && g.executionOf(e.owner) == trace.NoExecution ||
-			(e.kind == onStream || e.kind == afterLaunch) && !g.forest.Has(e.owner, trace.FlagLaunch)
+			(e.kind == afterWait && g.isUnrecorded(e) ||
+				(e.kind == onStream || e.kind == afterLaunch) && !g.forest.Has(e.owner, trace.FlagLaunch)) &&
+				g.executionOf(e.owner) == trace.NoExecution
 		if c.Select != "" && g.hosts != nil {
 			of := none
 			if node := e.to >> 1; node < g.g.Owned() && isHost {
