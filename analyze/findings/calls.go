@@ -11,12 +11,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// shape stands for the shapes of calls of an operation: calls with equal shapes have equal ones.
-type shape struct {
-	name                   int32 // into Names.Operations
-	flops, elements, bytes int64
-}
-
 // alike are the calls of an operation on devices with equal shapes. rest are all but the first on each device.
 type alike struct {
 	rows, first, rest []int32
@@ -35,13 +29,12 @@ func (l *list) alikeCalls(operations []profile.Operation) map[string][]alike {
 	for i, name := range f.Names.Operations.Values {
 		wanted[i] = slices.ContainsFunc(operations, func(o profile.Operation) bool { return o.Operation == name })
 	}
-	byShape := make(map[shape][]int32)
+	byShape := make(map[trace.Likeness][]int32)
 	for r := range f.Rows() {
 		if !f.CountsInSums(r) || !wanted[f.Name(r)] || !f.IsDeviceSide(r) || !f.Has(r, trace.FlagStart) {
 			continue
 		}
-		w := f.Work(r)
-		if s := (shape{f.Name(r), w.Flops, f.Elements(r), w.Bytes}); s.flops > 0 || s.elements > 0 {
+		if s := f.Likeness(r); s.FLOPs > 0 || s.Elements > 0 {
 			byShape[s] = append(byShape[s], r)
 		}
 	}
@@ -49,7 +42,7 @@ func (l *list) alikeCalls(operations []profile.Operation) map[string][]alike {
 	for s, rows := range byShape {
 		slices.SortFunc(rows, f.CompareStart)
 		if a := l.alikeOf(rows); len(a.rest) > 0 {
-			name := f.Names.Operations.Values[s.name]
+			name := f.Names.Operations.Values[s.Name]
 			all[name] = append(all[name], a)
 		}
 	}

@@ -42,8 +42,8 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 		if !known {
 			medians, _ = g.medians.LoadOrStore(c.Select, g.typical(s))
 		}
-		typical := medians.(map[like]int64)
-		g.limit(s, v, func(r int32, ns int64) int64 { return min(ns, typical[g.likeness(r)]) })
+		typical := medians.(map[trace.Likeness]int64)
+		g.limit(s, v, func(r int32, ns int64) int64 { return min(ns, typical[g.forest.Likeness(r)]) })
 	case Roofline:
 		g.limit(s, v, func(r int32, ns int64) int64 {
 			const perNS = 1000 // ps
@@ -221,7 +221,7 @@ func (g *Graph) balance(s *selection, v *variant) {
 func (g *Graph) warm(v *variant) int64 {
 	type same struct {
 		process int32
-		like
+		trace.Likeness
 	}
 	f := g.forest
 	first := make(map[int32]int64)
@@ -239,7 +239,7 @@ func (g *Graph) warm(v *variant) int64 {
 		if f.Step(r) == first[g.process[r]] {
 			s.add(r, true)
 		} else {
-			k := same{g.process[r], g.likeness(r)}
+			k := same{g.process[r], g.forest.Likeness(r)}
 			times[k] = append(times[k], f.Duration(r))
 		}
 	}
@@ -249,7 +249,7 @@ func (g *Graph) warm(v *variant) int64 {
 		medians[k] = list[len(list)/2]
 	}
 	g.limit(s, v, func(r int32, ns int64) int64 {
-		if median, known := medians[same{g.process[r], g.likeness(r)}]; known {
+		if median, known := medians[same{g.process[r], g.forest.Likeness(r)}]; known {
 			return min(ns, median)
 		}
 		return ns

@@ -17,7 +17,7 @@ const (
 	Scale Kind = "scale"
 	// Remove takes the operations and their launches out.
 	Remove Kind = "remove"
-	// Typical shortens each call to the median of its like: the same name, FLOPs and elements.
+	// Typical shortens each call to the median of its like: the same [trace.Likeness].
 	Typical Kind = "typical"
 	// Roofline shortens each call to its bound by the device's peaks.
 	Roofline Kind = "roofline"

@@ -275,26 +275,16 @@ func (g *Graph) request(text string) (map[int32]bool, error) {
 	return rows, nil
 }
 
-// like identifies calls with the same work.
-type like struct {
-	name            int32
-	flops, elements int64
-}
-
-func (g *Graph) likeness(r int32) like {
-	return like{g.forest.Name(r), g.forest.Flops(r), g.forest.Elements(r)}
-}
-
 // typical returns the median duration of like calls.
-func (g *Graph) typical(s *selection) map[like]int64 {
-	times := make(map[like]*[]int64)
+func (g *Graph) typical(s *selection) map[trace.Likeness]int64 {
+	times := make(map[trace.Likeness]*[]int64)
 	for r := range g.forest.Rows() {
 		if s.rows[r] {
-			list := order.At(times, g.likeness(r))
+			list := order.At(times, g.forest.Likeness(r))
 			*list = append(*list, g.forest.Duration(r))
 		}
 	}
-	medians := make(map[like]int64, len(times))
+	medians := make(map[trace.Likeness]int64, len(times))
 	for k, list := range times {
 		slices.Sort(*list)
 		medians[k] = (*list)[len(*list)/2]

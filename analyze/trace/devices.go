@@ -52,6 +52,9 @@ func (f *Forest) decideSides() {
 			at[i] = onAccelerator
 		}
 	}
+	if !slices.Contains(at, onAccelerator) || !slices.Contains(at, onHost) && !slices.Contains(at, onNone) {
+		return
+	}
 	isDevice := func(r int32) bool { return f.Flags(r)&(FlagOp|FlagHost) == FlagOp }
 	hasAccelerator, launches := false, false
 	for r := int32(0); r < f.Rows() && !(hasAccelerator && launches); r++ {
@@ -60,7 +63,7 @@ func (f *Forest) decideSides() {
 			launches = launches || device.Launches(lanes[f.Lane(r)].Device.DeviceID, f.RowName(r), f.Has(r, FlagLaunch))
 		}
 	}
-	if !hasAccelerator || !launches || !slices.Contains(at, onHost) && !slices.Contains(at, onNone) {
+	if !hasAccelerator || !launches {
 		return
 	}
 	for r := range f.Rows() {

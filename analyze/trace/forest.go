@@ -241,6 +241,17 @@ func (f *Forest) Work(r int32) work.Work {
 	return w
 }
 
+// Likeness identifies operations with the same work. Equal shapes have equal ones.
+type Likeness struct {
+	Name                   int32 // into Names.Operations
+	FLOPs, Elements, Bytes int64 // Bytes are moved
+}
+
+// Likeness returns the likeness of row r.
+func (f *Forest) Likeness(r int32) Likeness {
+	return Likeness{f.Name(r), f.Flops(r), f.Elements(r), f.Work(r).Bytes}
+}
+
 // builtBytes is the approximate memory of a row's tree and sort orders, beside its columns.
 const builtBytes = 28
 
