@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/profile"
-	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/internal/text/termtext"
 	"github.com/optrace/optrace/internal/text/units"
@@ -217,60 +215,6 @@ func (v *correlation) envelope() {
 	}
 }
 
-// blame names the largest culprits. If the section is chosen, it also has tables by culprit and by request.
-func (v *correlation) blame() {
-	if len(v.c.Blame) == 0 && v.Show == nil || v.empty("BLAME", len(v.c.Blame) == 0, "no request delayed another one") {
-		return
-	}
-	v.delays()
-	list := v.c.Culprits
-	if v.Show == nil {
-		return
-	}
-	v.heading("BLAME by culprit")
-	show(&v.page, "culprit:n|delayed requests|sum|at least:3|at most:3|longest|reason:1", list,
-		func(t *table, c *replay.Culprit) {
-			t.add(c.Name, units.Count(int64(c.Victims)), units.Duration(c.NS), units.Duration(c.LowNS),
-				units.Duration(c.HighNS), units.Duration(c.Longest.NS), string(c.Longest.Reason))
-		})
-	v.heading("BLAME by request, the slowest first")
-	show(&v.page, "request:n|waited|at least:3|at most:3|behind:n1|reason:2", v.c.Blame,
-		func(t *table, b *replay.Blame) {
-			t.add(b.Victim.Name, units.Duration(b.NS), units.Duration(b.LowNS), units.Duration(b.HighNS), b.Behind,
-				string(b.Reason))
-		})
-	v.note("waited: how much earlier the request ends in a replay without the culprit; the rows of a request add up to " +
-		"its waiting. The rest is negative if several culprits cause the same waiting")
-}
-
-// delays names the largest culprits in at most three lines, or sentences beside the first screen.
-func (v *correlation) delays() {
-	const most = 3
-	list := v.c.Culprits
-	var longest []*replay.Blame
-	for i := range list {
-		longest = append(longest, &list[i].Longest)
-	}
-	if v.c.LeftOut.Requests > 0 { // only of the requests asked for
-		longest = nil
-		for i := range v.c.Blame {
-			if v.c.Blame[i].Culprit != nil {
-				longest = append(longest, &v.c.Blame[i])
-			}
-		}
-		slices.SortStableFunc(longest, func(a, b *replay.Blame) int { return cmp.Compare(b.NS, a.NS) })
-	}
-	for _, b := range longest[:min(len(longest), most)] {
-		before := v.b.String()
-		v.note(b.Text)
-		if v.FirstScreen && strings.Count(v.b.String(), "\n") > most {
-			v.b.Reset()
-			v.b.WriteString(before)
-			return
-		}
-	}
-}
-
 func (v *correlation) endpoints() {
 	if v.empty("ENDPOINTS", len(v.c.Endpoints) == 0,
 		"no requests: no span above an operation; optrace doctor says how there are some") {
@@ -316,86 +260,6 @@ func (v *correlation) engines() {
 	v.heading("REQUESTS OF ENGINES")
 	v.table(enginesTable(rows, []string{"endpoint"}))
 	v.note(enginesNote)
-}
-
-func (v *correlation) price() {
-	p := v.c.Price
-	if p == nil {
-		return
-	}
-	currency := termtext.Clean(p.Currency)
-	unit := cmp.Or(currency, "cost")
-	v.heading("PRICE")
-	for i := range p.Devices {
-		d := &p.Devices[i]
-		text := fmt.Sprintf("%s: %g %s an hour", cmp.Or(d.Match, "*"), d.PerHour, currency)
-		if d.Watts > 0 {
-			text += fmt.Sprintf(", %g W", d.Watts)
-		}
-		v.note(termtext.Clean(text))
-	}
-	if p.UnpricedNS > 0 {
-		v.styledNote(warn, units.Duration(p.UnpricedNS)+" on devices that have no price")
-	}
-	t := newTable("by:t|:n|requests:3|device time:2|cost|saved without it:3|J:1|tokens:4|cost/1000 tokens|J/1000 tokens:1")
-	t.columns[4].head = unit
-	t.columns[8].head = unit + "/1000 tokens"
-	add := func(by, name string, c *correlate.Charge) {
-		t.add(by, name, nonZero(c.Requests, units.Count), units.Duration(c.DeviceNS), c.Cost.String(), savedCost(c),
-			ifAny(c.Joules.Units, c.Joules.String()),
-			nonZero(c.Tokens, units.Count), rate(c.CostPerThousand), rate(c.JoulesPerThousand))
-	}
-	// group adds the rows of a list, most expensive first, and one row for the rest.
-	group := func(by string, rows []correlate.Charge, most int) {
-		var others correlate.Charge
-		for i := range rows {
-			if i < most {
-				add(by, cmp.Or(rows[i].Name, "(none)"), &rows[i])
-			} else {
-				others.Add(&rows[i])
-			}
-		}
-		if others.Requests > 0 {
-			add(by, "(others)", &others)
-		}
-	}
-	group("tenant", p.Tenants, v.Rows)
-	group("model", p.Models, v.Rows)
-	group("route", p.Routes, v.Rows)
-	if v.Top > 0 {
-		dearest, _ := largest(v.c.Requests, len(v.c.Requests), "", "", func(r *correlate.Request) int64 {
-			return r.Charge.Cost.Units
-		})
-		charges := make([]correlate.Charge, len(dearest))
-		for i, r := range dearest {
-			charges[i] = *r.Charge
-			charges[i].Name = r.Root + " " + idText(r.TraceID)
-		}
-		group("request", charges, v.Top)
-	}
-	if p.Rest.DeviceNS > 0 {
-		add("", "(no request)", &p.Rest)
-	}
-	add("total", "", &p.Total)
-	v.first(t, len(t.rows), 0) // each list has its bound
-	v.note("device time: operations that run at once on one device share its time; the rows of tenants, " +
-		"of models, of routes and of requests, each with those of no request, add up to the total; saved without it: how much " +
-		"less the devices cost in a replay without the request")
-}
-
-// savedCost is "" for sums.
-func savedCost(c *correlate.Charge) string {
-	if c.SavedCost == nil || c.Requests != 1 {
-		return ""
-	}
-	return c.SavedCost.String()
-}
-
-func rate(x float64) string {
-	if x == 0 {
-		return ""
-	}
-	return strconv.FormatFloat(x, 'g', 4, 64)
 }
 
 // details shows the endpoints with the most time in operations.
