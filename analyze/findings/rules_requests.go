@@ -2,6 +2,7 @@ package findings
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/requests"
@@ -40,10 +41,20 @@ func (l *list) longPrompts() []candidate {
 	id := n.TraceID()
 	f := says(SlowRequest, Where{Section: "critical_path", TraceID: id, SpanID: n.SpanID()},
 		"A long prompt stalls the batch: %s %s has a weight of %s, nine of ten others at most %s.", l.named(n.Name()),
-		id.String()[:8], units.Count(int64(weights[largest])), units.Count(int64(usual)))
+		shortID(id), units.Count(int64(weights[largest])), units.Count(int64(usual)))
 	f.Evidence = []Evidence{about("request", id.String()), figure("weight", weights[largest], "count")}
 	f.Try = "split long prompts into chunks, or give them an engine of their own"
 	return []candidate{{Finding: f, changes: change(replay.Without, "request="+id.String())}}
+}
+
+// shortID returns the first digits of an id, or the last ones of an id that begins with zeros.
+func shortID(id op.TraceID) string {
+	const digits = 8
+	text := id.String()
+	if strings.Trim(text[:digits], "0") == "" {
+		return "…" + text[len(text)-digits:]
+	}
+	return text[:digits]
 }
 
 // weights returns the largest weight of each request in shared executions, as its prompt has. They are by row.

@@ -103,8 +103,7 @@ func (g *Graph) enginesOf() (all []*engine) {
 			e.laws[k] = batching.Fit(list, isAttention)
 		}
 		e.samples = nil
-		e.FindReady()
-		e.FindClients()
+		e.Learn()
 		e.formed = e.Form(g.plan(e, recorded, recorded), nil)
 	}
 	return slices.DeleteFunc(all, func(e *engine) bool { return e.formed.Sum <= 0 })

@@ -79,8 +79,14 @@ func (e *Engine) Count() {
 	slices.SortStableFunc(e.Served, func(a, b Request) int { return cmp.Compare(a.Arrival, b.Arrival) })
 }
 
-// FindReady finds what each execution waited for, and whether the number of new requests was ever a limit.
-func (e *Engine) FindReady() {
+// Learn finds what executions waited for and what clients do. It follows Count.
+func (e *Engine) Learn() {
+	e.findReady()
+	e.findClients()
+}
+
+// findReady finds what each execution waited for, and whether the number of new requests was ever a limit.
+func (e *Engine) findReady() {
 	e.Delay = math.MaxInt64
 	for _, q := range e.Served {
 		e.Delay = min(e.Delay, e.Steps[q.First].Start-q.Arrival)
@@ -110,9 +116,9 @@ func (e *Engine) FindReady() {
 	}
 }
 
-// FindClients finds whether clients send their requests, each soon after the answer to the one before. By chance few
+// findClients finds whether clients send their requests, each soon after the answer to the one before. By chance few
 // requests arrive so soon after an answer that no other has followed.
-func (e *Engine) FindClients() {
+func (e *Engine) findClients() {
 	n := len(e.Served)
 	mean := e.Sum / int64(n)
 	late := min(mean/10, 200_000) // by which a span may end after its answer
