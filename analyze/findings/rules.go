@@ -60,6 +60,12 @@ func (l *list) changes() {
 			c.Kind = cmp.Or(c.Kind, r.kind)
 			c.Rule = cmp.Or(c.Rule, r.name)
 			c.Advice = "docs/advice.md#" + c.Rule
+			if most, known := l.most(c.changes); known {
+				c.most = most
+				if most == 0 {
+					continue
+				}
+			}
 			if l.enough(cmp.Or(c.most, math.MaxInt64)) {
 				all = append(all, c)
 			}

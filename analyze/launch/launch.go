@@ -75,8 +75,10 @@ type launched struct {
 	f *trace.Forest
 	// order lists operations by end, before the place of the previous one on the stream, or trace.NoRow.
 	order, before []int32
-	// devices lists the places of the operations of each device.
-	devices map[int32][]int32
+	// devices lists the places of the operations of each device, numbers has their numbers in it, by place.
+	devices [][]int32
+	numbers []int32
+	places  []int32 // by row
 }
 
 // Find returns the figures on launches, nil if no launch is known.
@@ -88,7 +90,7 @@ func Find(f *trace.Forest, buckets int) *Launches {
 	}
 	l := &Launches{TimeAxis: timeline.AxisOf(f, buckets), Streams: []Stream{}}
 	for _, device := range f.Devices.Order {
-		if _, ok := all.devices[device]; !ok {
+		if all.devices[device] == nil {
 			continue
 		}
 		for _, rows := range rowsOfStreams(f, f.Devices.Of(device)) {
@@ -102,12 +104,11 @@ func Find(f *trace.Forest, buckets int) *Launches {
 
 // launchedRows returns the operations of devices with a known launch, nil without such devices.
 func launchedRows(f *trace.Forest) *launched {
-	l := &launched{f: f, devices: make(map[int32][]int32)}
+	l := &launched{f: f, devices: make([][]int32, len(f.Devices.Keys))}
 	for _, device := range f.Devices.Order {
 		rows := f.Devices.Of(device)
 		if slices.ContainsFunc(rows, func(r int32) bool { return f.Has(r, trace.FlagLaunch) }) {
 			l.order = append(l.order, rows...)
-			l.devices[device] = nil
 		}
 	}
 	if len(l.order) == 0 {
@@ -115,15 +116,18 @@ func launchedRows(f *trace.Forest) *launched {
 	}
 	slices.SortFunc(l.order, l.compare)
 	l.before = slices.Repeat([]int32{trace.NoRow}, len(l.order))
-	last := make(map[int32]int32) // by stream
+	l.numbers = make([]int32, len(l.order))
+	l.places = make([]int32, f.Len())
+	last := slices.Repeat([]int32{trace.NoRow}, f.Devices.NumStreams())
 	for i, r := range l.order {
 		place := int32(i)
 		stream := f.DeviceStreamOf(r)
-		if j, ok := last[stream]; ok {
-			l.before[i] = j
-		}
+		l.before[i] = last[stream]
 		last[stream] = place
-		l.devices[f.Device(r)] = append(l.devices[f.Device(r)], place)
+		l.places[r] = place
+		of := &l.devices[f.Device(r)]
+		l.numbers[i] = int32(len(*of))
+		*of = append(*of, place)
 	}
 	return l
 }
@@ -238,8 +242,13 @@ func (l *launched) gapOf(d *Idle, r int32, from int64) *timeline.IdleSum {
 func (l *launched) dependency(r int32, after int64) int32 {
 	f := l.f
 	places := l.devices[f.Device(r)]
-	start, own := f.Start(r), f.DeviceStreamOf(r)
-	i := sort.Search(len(places), func(i int) bool { return f.End(l.order[places[i]]) > start }) - 1
+	start, stream := f.Start(r), f.DeviceStreamOf(r)
+	ended := func(i int) bool { return f.End(l.order[places[i]]) <= start }
+	own := int(l.numbers[l.places[r]])
+	if ended(own) { // it has no duration
+		own = len(places)
+	}
+	i := lastEnded(own, ended)
 	const most = 256 // operations without duration
 	for n := 0; i >= 0 && n < most; i, n = i-1, n+1 {
 		other := l.order[places[i]]
@@ -247,11 +256,21 @@ func (l *launched) dependency(r int32, after int64) int32 {
 		if end <= after || start-end >= int64(timeline.IdleThreshold) {
 			break
 		}
-		if f.DeviceStreamOf(other) != own && l.compare(other, r) < 0 {
+		if f.DeviceStreamOf(other) != stream && l.compare(other, r) < 0 {
 			return places[i]
 		}
 	}
 	return trace.NoRow
+}
+
+// lastEnded returns the last of n places, in the order of ends, that had ended, or -1. It looks at the last ones first.
+func lastEnded(n int, ended func(i int) bool) int {
+	step := 1
+	for step <= n && !ended(n-step) {
+		step *= 2
+	}
+	from := max(0, n-step)
+	return from + sort.Search(n-from, func(i int) bool { return !ended(from + i) }) - 1
 }
 
 // enqueueTime returns the running time of launching operations, at each launch the last host operation to start.

@@ -1,8 +1,6 @@
 package launch
 
 import (
-	"sort"
-
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/timeline"
@@ -97,7 +95,7 @@ func (w *launchWalk) step(place int32, at int64) (next int32, settled int64) {
 		at = launch
 		between = &w.host
 	}
-	last := int32(sort.Search(int(place), func(i int) bool { return f.End(w.order[i]) > at })) - 1
+	last := int32(lastEnded(int(place), func(i int) bool { return f.End(w.order[i]) <= at }))
 	if last < 0 {
 		return trace.NoRow, at
 	}

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -354,28 +355,20 @@ func (g *Graph) fuse(text string, v *variant) (int64, error) {
 			return len(names)
 		}
 	}
-	ops := g.ops()
-	streams, first := order.GroupRows(ops, g.numStreams(), nil, func(i int32) int32 { return f.DeviceStreamOf(ops[i]) })
 	s := &selection{rows: make([]bool, f.Len())}
 	n := int64(0)
-	for stream := range first[1:] {
-		rows := streams[first[stream]:first[stream+1]]
-		order.Rows(rows, f.Start, f.CompareStart)
-		for i := 0; i < len(rows); i++ {
-			k := length(rows[i:])
-			if k == 0 {
-				continue
-			}
-			stays := rows[i]
-			if text == Elementwise {
-				stays = slices.MaxFunc(rows[i:i+k], func(a, b int32) int { return cmp.Compare(f.Duration(a), f.Duration(b)) })
-			}
-			for _, r := range rows[i : i+k] {
-				s.rows[r] = r != stays
-			}
-			i += k - 1
-			n++
+	for run := range g.runs(g.ops(), length) {
+		stays := run[0]
+		if text == Elementwise {
+			stays = slices.MaxFunc(run, func(a, b int32) int { return cmp.Compare(f.Duration(a), f.Duration(b)) })
 		}
+		for _, r := range run {
+			s.rows[r] = r != stays
+		}
+		n++
+	}
+	if n == 0 {
+		return 0, &UnknownError{Select: text}
 	}
 	g.addHosts(s)
 	g.addPairs(s)
@@ -394,10 +387,63 @@ func (g *Graph) fuse(text string, v *variant) (int64, error) {
 	if keepsTime {
 		g.removeLaunches(s, v)
 	}
-	if n == 0 {
-		return 0, &UnknownError{Select: text}
-	}
 	return n, nil
+}
+
+// runs yields the runs of operations on each stream. length returns the number of operations of the run that rows begin
+// with, 0 without one.
+func (g *Graph) runs(ops []int32, length func(rows []int32) int) iter.Seq[[]int32] {
+	f := g.forest
+	return func(yield func([]int32) bool) {
+		streams, first := order.GroupRows(ops, f.Devices.NumStreams(), nil, func(i int32) int32 {
+			return f.DeviceStreamOf(ops[i])
+		})
+		for stream := range first[1:] {
+			rows := streams[first[stream]:first[stream+1]]
+			order.Rows(rows, f.Start, f.CompareStart)
+			for len(rows) > 0 {
+				n := length(rows)
+				if n > 0 && !yield(rows[:n]) {
+					return
+				}
+				rows = rows[max(1, n):]
+			}
+		}
+	}
+}
+
+// Most returns a bound on the time by which a change shortens all operations and pauses, found without the graph. It is
+// known for ShortRuns and Pauses, in recordings without operations and calls of hosts.
+func (g *Graph) Most(c Change) (ns int64, known bool) {
+	f := g.forest
+	isFuse := c.Kind == Fuse && c.Select == ShortRuns
+	if !isFuse && c.Kind != Pauses || len(f.Calls) > 0 {
+		return 0, false
+	}
+	var ops []int32
+	for _, r := range f.Devices.ByStart {
+		if g.placed(r) && g.isOnDevice(r) {
+			ops = append(ops, r)
+		}
+	}
+	for r := range f.Rows() {
+		isOp := f.Has(r, trace.FlagOp)
+		if isOp && !g.isOnDevice(r) || c.Kind == Pauses && (!isOp || f.Has(r, trace.FlagLaunch)) {
+			return 0, false
+		}
+	}
+	if isFuse {
+		for run := range g.runs(ops, g.shortRun) {
+			for _, r := range run {
+				ns += f.Duration(r)
+				if f.Has(r, trace.FlagLaunch) {
+					ns += max(0, f.Launched(r)-f.Launch(r))
+				}
+			}
+			ns += max(0, f.Start(run[len(run)-1])-f.Start(run[0]))
+		}
+	}
+	return ns, true
 }
 
 // elementwiseRun returns the number of elementwise operations at the begin of rows of a stream, 0 for a single one.

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"slices"
 	"sort"
 
 	"github.com/optrace/optrace/analyze/collective"
@@ -58,7 +57,7 @@ func (b *builder) devices() {
 func (b *builder) plan() *devicePlan {
 	f := b.forest
 	p := &devicePlan{stream: repeat(len(b.ops)), work: make(map[int32]int32)}
-	last := repeat(b.numStreams()) // by stream
+	last := repeat(f.Devices.NumStreams()) // by stream
 	for i, r := range b.ops {
 		stream := f.DeviceStreamOf(r)
 		p.stream[i] = last[stream]
@@ -77,11 +76,6 @@ func (b *builder) plan() *devicePlan {
 	}
 	b.findUsual(p)
 	return p
-}
-
-// numStreams returns the number of the forest's streams.
-func (g *Graph) numStreams() int {
-	return 1 + int(slices.Max(append(slices.Clone(g.forest.Devices.Streams), 0)))
 }
 
 // The limits within which an operation started at once, and beyond which it had waited for something else.

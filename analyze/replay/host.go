@@ -2,9 +2,9 @@ package replay
 
 import (
 	"cmp"
-	"slices"
 	"sort"
 
+	"github.com/optrace/optrace/analyze/internal/heap"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/schedule"
 )
@@ -37,10 +37,20 @@ const noThread = -1
 
 // track is a part of a lane in which events nest.
 type track struct {
-	open   []int32 // events, the innermost last
-	last   int32   // point
-	engine bool    // of executions
+	open   heap.Heap[open]
+	last   int32 // point
+	engine bool  // of executions
 }
+
+// open is an event that has not ended, the nth of its lane. The innermost is the first to end, and of these the last to
+// start.
+type open struct {
+	end   int64
+	n     int
+	event int32
+}
+
+func isOutside(a, b open) bool { return cmp.Or(cmp.Compare(b.end, a.end), cmp.Compare(a.n, b.n)) < 0 }
 
 // maxTracks bounds the tracks of a lane. Further overlapping events share the last one.
 const maxTracks = 64
@@ -142,7 +152,7 @@ func (b *builder) addLane(l int32, events []int32) {
 	from := b.g.Nodes()
 	var tracks []track
 	before := none // the launch before
-	for _, i := range events {
+	for n, i := range events {
 		e := &b.events[i]
 		if e.launch && before != none && b.events[before].start == e.start && b.events[before].end == e.end {
 			e.same = before
@@ -155,11 +165,7 @@ func (b *builder) addLane(l int32, events []int32) {
 			before = i
 			continue
 		}
-		at := len(t.open)
-		for at > 0 && b.events[t.open[at-1]].end < e.end { // by rounded times
-			at--
-		}
-		t.open = slices.Insert(t.open, at, i)
+		t.open.Push(open{e.end, n, i})
 		if e.launch {
 			before = i
 		}
@@ -180,9 +186,9 @@ func (b *builder) trackFor(tracks *[]track, e *event) *track {
 	for i := range *tracks {
 		t := &(*tracks)[i]
 		b.closeUntil(t, e.start)
-		nests := len(t.open) == 0
+		nests := len(t.open.Items) == 0
 		if !nests { // an overlap may come from rounded times
-			end := b.events[t.open[len(t.open)-1]].end
+			end := t.open.Top().end
 			nests = end >= e.end || end-e.start <= microsecond
 		}
 		if nests || b.lanes.Values[e.lane].thread != noThread || i == maxTracks-1 {
@@ -193,19 +199,18 @@ func (b *builder) trackFor(tracks *[]track, e *event) *track {
 	if len(*tracks) > 0 {
 		last = (*tracks)[0].last
 	}
-	*tracks = append(*tracks, track{last: last, engine: b.lanes.Values[e.lane].root == ofEngine})
+	*tracks = append(*tracks, track{
+		open: heap.Heap[open]{Less: isOutside}, last: last, engine: b.lanes.Values[e.lane].root == ofEngine,
+	})
 	return &(*tracks)[len(*tracks)-1]
 }
 
 // closeUntil ends the open events that end before or at a time.
 func (b *builder) closeUntil(t *track, until int64) {
-	for len(t.open) > 0 {
-		e := &b.events[t.open[len(t.open)-1]]
-		if e.end > until {
-			return
-		}
+	for len(t.open.Items) > 0 && t.open.Top().end <= until {
+		e := &b.events[t.open.Top().event]
 		e.at = b.put(t, e.end)
-		t.open = t.open[:len(t.open)-1]
+		t.open.Pop()
 	}
 }
 
@@ -213,8 +218,8 @@ func (b *builder) closeUntil(t *track, until int64) {
 func (b *builder) put(t *track, at int64) int32 {
 	kind := schedule.Kind(onThread)
 	owner := int32(noOwner)
-	if len(t.open) > 0 {
-		owner = b.events[t.open[len(t.open)-1]].owner
+	if len(t.open.Items) > 0 {
+		owner = b.events[t.open.Top().event].owner
 	} else if t.engine {
 		kind = ofExecution
 	}

@@ -178,17 +178,16 @@ func (g *Graph) removeLaunches(s *selection, v *variant) {
 // addBelow selects all below selected rows of hosts, without counting it.
 func (g *Graph) addBelow(s *selection) {
 	tree := &g.forest.Tree
-	var add func(rows []int32)
-	add = func(rows []int32) {
-		for _, r := range rows {
-			s.rows[r] = true
-			add(tree.Children(r))
-		}
-	}
+	var left []int32
 	for r := range g.forest.Rows() {
 		if s.rows[r] && !g.isOnDevice(r) && (tree.Parent[r] == trace.NoRow || !s.rows[tree.Parent[r]]) {
-			add(tree.Children(r))
+			left = append(left, tree.Children(r)...)
 		}
+	}
+	for len(left) > 0 {
+		r := left[len(left)-1]
+		s.rows[r] = true
+		left = append(left[:len(left)-1], tree.Children(r)...)
 	}
 }
 
@@ -296,7 +295,13 @@ func (g *Graph) typical(s *selection) map[trace.Likeness]int64 {
 // name, pair by pair in the order of their starts. More names of the host than of devices leave it open which.
 func (g *Graph) addPairs(s *selection) {
 	f := g.forest
-	if slices.ContainsFunc(g.ops(), func(r int32) bool { return s.rows[r] && f.Launcher(r) != trace.NoRow }) {
+	hasHosts := false
+	for r := range f.Rows() {
+		hasHosts = hasHosts || f.Has(r, trace.FlagHost)
+	}
+	if !hasHosts || slices.ContainsFunc(g.ops(), func(r int32) bool {
+		return s.rows[r] && f.Launcher(r) != trace.NoRow
+	}) {
 		return
 	}
 	type set struct{ process, name int32 }

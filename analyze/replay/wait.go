@@ -331,24 +331,26 @@ func (b *builder) unlaunched() {
 	}
 	n := len(b.lanePoints)
 	rows, first := order.GroupRows(all, n, nil, func(i int32) int32 { return b.laneOf(all[i]) })
+	next := make([]int32, f.Len())
 	for l := range n {
 		if list := rows[first[l]:first[l+1]]; len(list) > 0 {
-			b.heldBy(list, b.lanePoints[l])
+			b.heldBy(list, b.lanePoints[l], next)
 		}
 	}
 }
 
-// heldBy adds the waits of the points of a lane for operations, sorted by start.
-func (b *builder) heldBy(list, points []int32) {
+// heldBy adds the waits of the points of a lane for operations, sorted by start. It sets next to the next operation on
+// the stream of each, by row.
+func (b *builder) heldBy(list, points, next []int32) {
 	f := b.forest
-	next := make(map[int32]int32, len(list)) // by row, the next on its stream
-	latest := make(map[int32]int32)          // by stream
+	latest := make(map[int32]int32) // by stream
 	for _, r := range list {
 		stream := f.DeviceStreamOf(r)
 		if before, known := latest[stream]; known {
 			next[before] = r
 		}
 		latest[stream] = r
+		next[r] = none
 	}
 	order.Rows(list, f.End, f.CompareStart)
 	i := 0
@@ -360,7 +362,7 @@ func (b *builder) heldBy(list, points []int32) {
 		}
 		for k := i - 1; k >= from; k-- {
 			after := list[k]
-			if r, known := next[after]; known && f.Start(r)-b.origin <= b.g.At(p) {
+			if r := next[after]; r != none && f.Start(r)-b.origin <= b.g.At(p) {
 				continue // the stream works on
 			}
 			if slack := b.g.slack(b.end[after], p); slack > max(usualHost, lag/4) {

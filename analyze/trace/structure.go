@@ -80,6 +80,9 @@ func (d *Devices) Of(device int32) []int32 {
 	return d.Rows[d.first[device]:d.first[device+1]]
 }
 
+// NumStreams returns the number of streams.
+func (d *Devices) NumStreams() int { return 1 + int(slices.Max(append(slices.Clone(d.Streams), 0))) }
+
 // All yields the devices with started rows, by rank and name, and these rows by start.
 func (d *Devices) All() iter.Seq2[device.Key, []int32] {
 	return func(yield func(device.Key, []int32) bool) {
