@@ -156,10 +156,7 @@ func (s *scheduler) connect() {
 	}
 	s.events = s.events[:0]
 	for i := range s.nodes {
-		s.events = append(s.events, int32(i))
-	}
-	for i := range s.nodes {
-		s.events = append(s.events, ^int32(i))
+		s.events = append(s.events, int32(i), ^int32(i))
 	}
 	order.Rows(s.events, func(i int32) int64 {
 		if i < 0 {

@@ -82,9 +82,8 @@ func idleGaps(f *trace.Forest, threshold time.Duration, top int) *Gaps {
 		above = math.MaxInt64
 	}
 	owners, asked := requestTimes(f)
-	nesting := f.Nesting()
-	hosts := hostsAbove(f, nesting)
-	places := newPlacer(f, owners, nesting)
+	hosts := hostsAbove(f)
+	places := newPlacer(f, owners)
 	for key, rows := range f.Devices.All() {
 		sums := IdleDevice{Key: key}
 		onlyRequests := owners != nil && !slices.ContainsFunc(rows, func(r int32) bool {
@@ -172,13 +171,22 @@ func (s *IdleSum) Add(length int64) {
 }
 
 // hostsAbove returns the nearest row above each row other than a device operation, or trace.NoRow.
-func hostsAbove(f *trace.Forest, nesting *trace.Nesting) []int32 {
-	hosts := slices.Repeat([]int32{trace.NoRow}, f.Len())
-	for _, r := range nesting.Rows() {
-		if p := f.Tree.Parent[r]; p != trace.NoRow && f.IsDeviceSide(p) {
-			hosts[r] = hosts[p]
-		} else {
-			hosts[r] = p
+func hostsAbove(f *trace.Forest) []int32 {
+	const unknown = trace.NoRow - 1
+	hosts := slices.Repeat([]int32{unknown}, f.Len())
+	var below []int32 // rows with the same one
+	for r := range f.Rows() {
+		at := r
+		for below = below[:0]; hosts[at] == unknown; {
+			below = append(below, at)
+			if p := f.Tree.Parent[at]; p == trace.NoRow || !f.IsDeviceSide(p) {
+				hosts[at] = p
+			} else {
+				at = p
+			}
+		}
+		for _, b := range below {
+			hosts[b] = hosts[at]
 		}
 	}
 	return hosts

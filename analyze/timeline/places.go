@@ -91,16 +91,19 @@ type placeName struct{ after, until string }
 // placer sums up gaps by place.
 type placer struct {
 	hosts
-	rank    op.Int // of the current host
-	nesting *trace.Nesting
+	rank    op.Int         // of the current host
+	nesting *trace.Nesting // nil without launchers
 	places  map[placeName]*Place
 	waits   []int32     // calls that wait for a device, by start
 	later   []int32     // those that start later
 	waiting *trace.Call // the call of the current host that ends last of those that started
 }
 
-func newPlacer(f *trace.Forest, owners []int32, nesting *trace.Nesting) *placer {
-	p := &placer{hosts: newHosts(f, owners), nesting: nesting, places: make(map[placeName]*Place)}
+func newPlacer(f *trace.Forest, owners []int32) *placer {
+	p := &placer{hosts: newHosts(f, owners), places: make(map[placeName]*Place)}
+	if f.HasLaunchers() {
+		p.nesting = f.Nesting()
+	}
 	for i := range f.Calls {
 		if attrkey.IsWait(f.Calls[i].Name) {
 			p.waits = append(p.waits, int32(i))

@@ -4,6 +4,7 @@ package order
 import (
 	"cmp"
 	"iter"
+	"math"
 	"slices"
 	"sort"
 
@@ -38,21 +39,41 @@ func RunsOf[T any, K comparable](list []T, of func(*T) K) iter.Seq[[]T] {
 
 // Rows sorts rows by at, and rows with equal at by ties.
 func Rows(rows []int32, at func(r int32) int64, ties func(a, b int32) int) {
-	if !slices.IsSortedFunc(rows, func(a, b int32) int { return cmp.Compare(at(a), at(b)) }) {
-		keys := make([]Key, len(rows))
-		for i, r := range rows {
-			keys[i] = Key{at(r), r}
-		}
-		Keys(keys)
-		for i, k := range keys {
-			rows[i] = k.Row
+	if sortTies(rows, at, ties) {
+		return
+	}
+	keys := make([]Key, len(rows))
+	for i, r := range rows {
+		keys[i] = Key{at(r), r}
+	}
+	Keys(keys)
+	for i, k := range keys {
+		rows[i] = k.Row
+	}
+	sortTies(rows, at, ties)
+}
+
+// sortTies sorts the runs of rows with equal at by ties. It returns false at the first row that is not in order of at.
+func sortTies(rows []int32, at func(r int32) int64, ties func(a, b int32) int) bool {
+	from := 0
+	before := int64(math.MinInt64)
+	for i, r := range rows {
+		now := at(r)
+		switch {
+		case now < before:
+			return false
+		case now > before:
+			if i > from+1 {
+				slices.SortFunc(rows[from:i], ties)
+			}
+			from = i
+			before = now
 		}
 	}
-	for run := range RunsOf(rows, func(r *int32) int64 { return at(*r) }) {
-		if len(run) > 1 {
-			slices.SortFunc(run, ties)
-		}
+	if len(rows) > from+1 {
+		slices.SortFunc(rows[from:], ties)
 	}
+	return true
 }
 
 // Keys sorts keys by At, keeping the order of equal keys. Operations are recorded almost in order of their starts.
