@@ -63,9 +63,9 @@ func AlikeOf(f *trace.Forest) []Alike {
 		for _, q := range requests {
 			a.DurationNS += q.DurationNS.V
 			window := path.Window{Row: q.Root.Row, From: q.StartNS.V, To: q.StartNS.V + q.QueueingNS.V}
-			queued := queue.times(q)
+			queued := queue.of(q)
 			walk.Run(f, window, nil, nil, func(row int32, from, to int64) {
-				ns := queued.Within(from, to)
+				ns := queued.within(from, to)
 				if ns == 0 {
 					return
 				}

@@ -3,7 +3,6 @@ package requests
 import (
 	"cmp"
 	"slices"
-	"sort"
 	"strings"
 	"unicode"
 
@@ -18,10 +17,21 @@ import (
 // "queue", or else by an attribute of an engine, or else by executions of the request's engine: they ran for others
 // between its start and its first execution. Other time before the first operation is the host's.
 type queueFinder struct {
-	forest  *trace.Forest
-	spans   map[int32][]path.Window // by request, from phases or attributes
-	engines map[string][]*Execution // by service and start
-	longest int64                   // execution, in ns
+	forest *trace.Forest
+	spans  map[int32][]path.Window   // by request, from phases or attributes
+	busy   map[string]timeline.Times // of engines, by service
+}
+
+// queued is when a request waited in a queue: the part of times from one time to another.
+type queued struct {
+	times    timeline.Times
+	from, to int64
+}
+
+// within returns the waiting time from one time to another.
+func (q *queued) within(from, to int64) int64 {
+	from = max(from, q.from)
+	return q.times.Within(from, max(from, min(to, q.to)))
 }
 
 // isQueue reports whether the name of a span has the word queue, queued or queueing.
@@ -32,7 +42,7 @@ func isQueue(name string) bool {
 
 func (r *Requests) queueFinder() *queueFinder {
 	f := r.forest
-	q := &queueFinder{forest: f, spans: make(map[int32][]path.Window), engines: make(map[string][]*Execution)}
+	q := &queueFinder{forest: f, spans: make(map[int32][]path.Window), busy: make(map[string]timeline.Times)}
 	owner := f.RequestOwners()
 	named := make(map[int32]bool) // by span name
 	for row := range f.Rows() {
@@ -55,14 +65,19 @@ func (r *Requests) queueFinder() *queueFinder {
 			q.add(owner[row], path.Window{Row: row, From: f.Start(row), To: f.Start(row) + min(e.QueueNS.V, f.Duration(row))})
 		}
 	}
+	executions := make(map[string][]*Execution)
 	for i := range r.Shared {
 		if e := &r.Shared[i]; e.StartNS.Known {
-			q.engines[e.Service] = append(q.engines[e.Service], e)
-			q.longest = max(q.longest, e.DurationNS)
+			executions[e.Service] = append(executions[e.Service], e)
 		}
 	}
-	for _, list := range q.engines {
+	for service, list := range executions {
 		slices.SortFunc(list, func(a, b *Execution) int { return cmp.Compare(a.StartNS.V, b.StartNS.V) })
+		var busy timeline.Times
+		for _, e := range list {
+			busy.Add(e.StartNS.V, f.End(e.Root.Row))
+		}
+		q.busy[service] = busy
 	}
 	return q
 }
@@ -73,22 +88,22 @@ func (q *queueFinder) add(request int32, w path.Window) {
 	}
 }
 
-// times returns when a request waited in a queue before its first operation.
-func (q *queueFinder) times(r *Request) (times timeline.Times) {
+// of returns when a request waited in a queue before its first operation.
+func (q *queueFinder) of(r *Request) (waited queued) {
 	if !r.StartNS.Known || r.Root.IsZero() {
-		return nil
+		return waited
 	}
-	from, to := r.StartNS.V, r.StartNS.V+r.DurationNS.V
+	waited.from = r.StartNS.V
+	waited.to = r.StartNS.V + r.DurationNS.V
 	if r.QueueingNS.Known {
-		to = from + r.QueueingNS.V
+		waited.to = waited.from + r.QueueingNS.V
 	}
-	add := func(start, end int64) { times.Add(max(start, from), min(end, to)) }
 	if spans := q.spans[r.Root.Row]; spans != nil {
 		slices.SortFunc(spans, func(a, b path.Window) int { return cmp.Compare(a.From, b.From) })
 		for _, w := range spans {
-			add(w.From, w.To)
+			waited.times.Add(w.From, w.To)
 		}
-		return times
+		return waited
 	}
 	var first *Execution
 	for _, p := range r.shared {
@@ -96,18 +111,11 @@ func (q *queueFinder) times(r *Request) (times timeline.Times) {
 			first = e
 		}
 	}
-	if first == nil {
-		return nil
+	if first != nil {
+		waited.to = max(waited.from, min(waited.to, first.StartNS.V))
+		waited.times = q.busy[first.Service]
 	}
-	to = max(from, min(to, first.StartNS.V))
-	list := q.engines[first.Service]
-	at := func(ns int64) int {
-		return sort.Search(len(list), func(i int) bool { return list[i].StartNS.V >= ns })
-	}
-	for _, e := range list[at(from-q.longest):at(to)] {
-		add(e.StartNS.V, q.forest.End(e.Root.Row))
-	}
-	return times
+	return waited
 }
 
 // Queued returns the time of a request of r in a recorded queue before its first operation, in ns.
@@ -116,5 +124,6 @@ func (r *Requests) Queued(q *Request) int64 {
 		r.queue = r.queueFinder()
 	}
 	const everything = int64(1) << 62
-	return r.queue.times(q).Within(-everything, everything)
+	waited := r.queue.of(q)
+	return waited.within(-everything, everything)
 }
