@@ -281,12 +281,13 @@ func (r *Report) decide() {
 		tested[i].P = op.KnownFloat(adjusted)
 		r.judge(tested[i])
 	}
+	needed := op.Known(int64(r.leastRuns()))
 	for _, c := range r.comparisons() {
 		switch {
 		case len(c.Unsteady) > 0:
 			c.Verdict = CannotTell
 		case c.Verdict == TooFew && c.Unit == UnitRuns:
-			c.Needed = op.Known(int64(r.leastRuns()))
+			c.Needed = needed
 		}
 	}
 	for i := range r.Parts {
@@ -298,20 +299,23 @@ func (r *Report) decide() {
 
 // refuse withdraws what depends on a device that ran at two speeds: the whole, its parts and the operations of devices.
 func (r *Report) refuse() {
+	refused := make(map[device.Key]bool)
 	for i := range r.Parts {
-		cause := r.Parts[i].twoSpeeds()
-		if cause == nil || r.Parts[i].Part != partCompute {
-			continue
+		if p := &r.Parts[i]; p.Part == partCompute && p.twoSpeeds() != nil {
+			refused[*p.Device] = true
 		}
-		for k := range r.Parts {
-			if p := &r.Parts[k]; p.Device == nil || *p.Device == *r.Parts[i].Device {
-				p.withdraw()
-			}
+	}
+	if len(refused) == 0 {
+		return
+	}
+	for i := range r.Parts {
+		if p := &r.Parts[i]; p.Device == nil || refused[*p.Device] {
+			p.withdraw()
 		}
-		for k := range r.Rows {
-			if r.Rows[k].Side == "" {
-				r.Rows[k].withdraw()
-			}
+	}
+	for i := range r.Rows {
+		if r.Rows[i].Side == "" {
+			r.Rows[i].withdraw()
 		}
 	}
 }
