@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 
@@ -49,27 +50,68 @@ func (t *Timeline) Arrange() (lanes []Lane) {
 //	b   ----        within a
 //	c        -----  on another lane
 func divide(stream []Slice, first int) (lanes int) {
+	byEnd := make([]int, len(stream))
+	for i := range byEnd {
+		byEnd[i] = i
+	}
+	slices.SortFunc(byEnd, func(i, k int) int { return cmp.Or(cmp.Compare(stream[i].End(), stream[k].End()), i-k) })
 	var open [][]int64 // by lane, the ends of the enclosing slices, innermost last
+	var free room
 	for i := range stream {
 		s := &stream[i]
-		lane := 0
-		for ; lane < len(open); lane++ {
-			ends := open[lane]
-			for len(ends) > 0 && ends[len(ends)-1] <= s.Start {
-				ends = ends[:len(ends)-1]
-			}
-			open[lane] = ends
-			if len(ends) == 0 || s.End() <= ends[len(ends)-1] {
-				break
-			}
+		for byEnd[0] < i && stream[byEnd[0]].End() <= s.Start {
+			lane := stream[byEnd[0]].Lane - first
+			byEnd = byEnd[1:]
+			open[lane] = open[lane][:len(open[lane])-1]
+			free.set(lane, open[lane])
 		}
+		lane := free.first(s.End())
 		if lane == len(open) {
 			open = append(open, nil)
 		}
 		open[lane] = append(open[lane], s.End())
+		free.set(lane, open[lane])
 		s.Lane = first + lane
 	}
 	return len(open)
+}
+
+// room finds lanes by the latest end of a slice that fits in: that of the innermost open slice.
+type room struct {
+	latest []int64 // of a lane, or of all lanes below a node of a binary tree, whose root is number 1
+	lanes  int     // a power of two; the number of the first lane's node
+}
+
+// first returns the first lane with room up to an end.
+func (r *room) first(end int64) int {
+	for r.lanes == 0 || r.latest[1] < end {
+		latest := slices.Repeat([]int64{math.MaxInt64}, max(2, 4*r.lanes))
+		copy(latest[len(latest)/2:], r.latest[r.lanes:])
+		r.latest = latest
+		r.lanes = len(latest) / 2
+		for node := r.lanes - 1; node > 0; node-- {
+			latest[node] = max(latest[2*node], latest[2*node+1])
+		}
+	}
+	node := 1
+	for node < r.lanes {
+		if node *= 2; r.latest[node] < end {
+			node++
+		}
+	}
+	return node - r.lanes
+}
+
+// set sets the open slices of a lane.
+func (r *room) set(lane int, open []int64) {
+	node := r.lanes + lane
+	r.latest[node] = math.MaxInt64
+	if len(open) > 0 {
+		r.latest[node] = open[len(open)-1]
+	}
+	for node /= 2; node > 0; node /= 2 {
+		r.latest[node] = max(r.latest[2*node], r.latest[2*node+1])
+	}
 }
 
 // Note marks the titles of groups without starts; "" for all others.
