@@ -87,7 +87,7 @@ func Slowest(f *trace.Forest, joins func() *collective.Joins) *Slow {
 	slices.SortFunc(requests, func(a, b Request) int {
 		return cmp.Or(cmp.Compare(b.DurationNS.V, a.DurationNS.V), f.CompareStart(a.Root.Row, b.Root.Row))
 	})
-	all.causes = &causeFinder{forest: f, joins: joins()}
+	all.causes = newCauseFinder(f, joins())
 	for i := range requests {
 		q := &requests[i]
 		causes := all.Causes(q)
@@ -117,7 +117,7 @@ func (r *Requests) Causes(q *Request) []Cause {
 		return nil
 	}
 	if r.causes == nil {
-		r.causes = &causeFinder{forest: r.forest, joins: collective.FindJoins(r.forest)}
+		r.causes = newCauseFinder(r.forest, collective.FindJoins(r.forest))
 	}
 	return r.causes.causes(q.Root.Row)
 }
@@ -126,7 +126,12 @@ type causeFinder struct {
 	forest *trace.Forest
 	walk   path.Walk
 	joins  *collective.Joins
+	latest map[int32]int32       // part to begin, by collective
 	parts  map[causeKey]*partSum // of the current request
+}
+
+func newCauseFinder(f *trace.Forest, joins *collective.Joins) *causeFinder {
+	return &causeFinder{forest: f, joins: joins, latest: make(map[int32]int32)}
 }
 
 // last returns the last part to begin of the collective in row r. ok is false unless r waited for it.
@@ -136,11 +141,15 @@ func (c *causeFinder) last(r int32) (last int32, ok bool) {
 	if number == trace.NoRow || !f.Has(r, trace.FlagStart) {
 		return trace.NoRow, false
 	}
-	last = r
-	for _, part := range c.joins.Of(number) {
-		if f.Has(part.Row, trace.FlagStart) && f.CompareStart(last, part.Row) < 0 {
-			last = part.Row
+	last, ok = c.latest[number]
+	if !ok {
+		last = r
+		for _, part := range c.joins.Of(number) {
+			if f.Has(part.Row, trace.FlagStart) && f.CompareStart(last, part.Row) < 0 {
+				last = part.Row
+			}
 		}
+		c.latest[number] = last
 	}
 	return last, f.Start(r) < f.Start(last) && f.Start(last) < f.End(r)
 }
