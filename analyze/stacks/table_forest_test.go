@@ -133,23 +133,6 @@ func TestStacksAgainstNaive(t *testing.T) {
 	})
 }
 
-// Merged sums of parts equal the sum of the whole.
-func TestPartsAddUpToTheWhole(t *testing.T) {
-	cases.Seeds(t, 100, func(seed uint64, r *rand.Rand) {
-		forest := tracetest.AddTo(trace.New(), tracetest.RandomSpecs(r, 40)...)
-		want, got := Of(forest), NewTable(Limits{})
-		for first := 0; first < forest.Len(); {
-			end := min(forest.Len(), first+1+r.IntN(20))
-			got.Merge(OfRange(forest, first, end))
-			first = end
-		}
-		check.Equal(t, fmt.Sprintf("seed %d: rows in parts", seed), want.Rows(), got.Rows())
-		figures := func(t *Table) [4]any { return [4]any{t.Start, t.End, t.HostSide, t.Duplicates} }
-		check.Equal(t, fmt.Sprintf("seed %d: figures in parts", seed), figures(want), figures(got))
-		check.Equal(t, fmt.Sprintf("seed %d: rows of an empty range", seed), 0, len(OfRange(forest, -1, -1).Rows()))
-	})
-}
-
 func BenchmarkStacksOfForest(b *testing.B) {
 	forest := tracetest.AddTo(trace.New(), tracetest.ServerRequests(200, 100)...)
 	forest.Build()

@@ -137,7 +137,7 @@ func (l *Lexer) open(opening, closing byte, expected string) {
 	l.stack = append(l.stack, frame{closing: closing, first: true})
 }
 
-// AnyObject is Object for a value of any type: it skips any other, and reports false.
+// AnyObject is Object, except that it skips a value of another type and reports false.
 func (l *Lexer) AnyObject() bool { return l.openAny('{', l.Object) }
 
 // AnyArray is AnyObject for an array.
@@ -230,7 +230,7 @@ func (l *Lexer) Number() []byte {
 	return l.buf[start:end]
 }
 
-// AnyNumber is Number for a value of any type: it skips any other, and returns nil.
+// AnyNumber is Number, except that it skips a value of another type and returns nil.
 func (l *Lexer) AnyNumber() []byte {
 	if c := l.Peek(); c == '-' || '0' <= c && c <= '9' {
 		return l.Number()

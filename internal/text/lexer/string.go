@@ -21,7 +21,7 @@ func (l *Lexer) Str() []byte {
 	return l.escaped(start, start+PlainPrefix(l.buf[start:]))
 }
 
-// AnyStr is Str for a value of any type: it skips any other, and returns nil.
+// AnyStr is Str, except that it skips a value of another type and returns nil.
 func (l *Lexer) AnyStr() []byte {
 	if l.Peek() == '"' {
 		return l.Str()
