@@ -168,7 +168,7 @@ func faults() []fault {
 
 // Processes record in every format, compression and way to one file, with and without rotation, side by side, during
 // faults at random moments. Flushed operations are in the file unless it was removed, no operation is there twice, no
-// other data is damaged, the counts add up, and the next process can append. Row W1 of docs/reliability.md.
+// other data is damaged, the counts add up, and the next process can append. See docs/reliability.md.
 func TestRecordingSurvivesFaults(t *testing.T) {
 	for _, f := range faults() {
 		t.Run(f.name, func(t *testing.T) {

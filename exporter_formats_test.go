@@ -100,7 +100,7 @@ func manyAttributes(n, size int) (attrs []attribute.KeyValue) {
 	return attrs
 }
 
-// Readers can read every written operation. Cut operations are marked and counted. Row W5 of docs/reliability.md.
+// Readers can read every written operation. Cut operations are marked and counted. See docs/reliability.md.
 func TestLargeOperationsAreShortened(t *testing.T) {
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	const huge = 9 << 20
@@ -338,7 +338,7 @@ var varieties = []func(i int) []attribute.KeyValue{
 }
 
 // The caches of a processor together keep to their bound, and the buffers to theirs, on many cores, for any operations.
-// Row M3 of docs/reliability.md.
+// See docs/reliability.md.
 func TestCachesKeepToTheirBound(t *testing.T) {
 	cases.Rare(t)
 	const (
@@ -393,7 +393,7 @@ func TestCachesKeepToTheirBound(t *testing.T) {
 	}
 }
 
-// The queue of a forwarder keeps to its bound, for any spans and policy. Row M3 of docs/reliability.md.
+// The queue of a forwarder keeps to its bound, for any spans and policy. See docs/reliability.md.
 func TestForwarderQueueKeepsToItsBound(t *testing.T) {
 	const bufferBytes = 4 << 20
 	for i, variety := range varieties {

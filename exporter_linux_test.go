@@ -15,7 +15,7 @@ import (
 
 // A write succeeds in part on a full disk that then gets room. If the file is unchanged, the next write completes the
 // batch. Otherwise the rest of the batch counts as dropped. Later batches are readable, and a restarted program can
-// append. Row W2 of docs/reliability.md.
+// append. See docs/reliability.md.
 func TestPartialWriteAndFileTakenAway(t *testing.T) {
 	if os.Getenv(childVariable) == "" { // limits hold for all files of a process, those of the test runner among them
 		if out, err := child(t, "limited").CombinedOutput(); err != nil {

@@ -77,7 +77,7 @@ func TestFlightRecorderWriteTo(t *testing.T) {
 }
 
 // A flight recorder keeps to its bound, needs little memory for small operations after large ones, and releases it
-// after a dump. Row M2 of docs/reliability.md.
+// after a dump. See docs/reliability.md.
 func TestFlightRecorderKeepsToItsBound(t *testing.T) {
 	cases.Rare(t)
 	cases.NotUnderRace(t, cases.OneGoroutine)

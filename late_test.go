@@ -84,13 +84,13 @@ func (s *service) names(t *testing.T) (spans map[string]int, ops int) {
 	return spans, len(entries)
 }
 
-// lateWays are the ways to record below a span that has ended. Those of "a Processor" need one.
+// lateWays are the ways to record below an ended span. A name with "a Processor" needs a Processor.
 var lateWays = []string{
 	"Prepared.Record", "Prepared.Start before", "Tracer.Start", "a Recorder of a Tracer", "a Queue of a Tracer",
 	"a Recorder of a Processor", "a Recorder of a Processor begun before", "a Queue of a Processor",
 }
 
-// late begins an operation below ctx in a way. It returns the part after the end of the span.
+// late begins an operation below ctx in a way. The returned function runs after the end of the span.
 func (s *service) late(t *testing.T, way string, ctx context.Context, p *optrace.Prepared) (later func()) {
 	switch way {
 	case "Prepared.Record":

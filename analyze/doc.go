@@ -11,7 +11,7 @@
 // The packages below compute the figures. Each can be used alone, and its rows are fields of a report:
 //
 //   - profile sums up operations as they arrive. Its memory does not grow with their number.
-//   - trace stores operations and spans with their structure, in up to a hundred bytes each.
+//   - trace stores operations and spans with their structure, in at most a hundred bytes each.
 //   - timeline, path, requests, launch, collective, clocks, steps, sequences, suspects and stacks analyse a trace.
 //   - seed repeats the analyses of the first recorder.
 //   - correlate joins operations with the traces of services, diff compares runs, and doctor lists missing data.

@@ -295,7 +295,7 @@ func operations(n int, name func(i int) string) iter.Seq2[op.Record, error] {
 	}
 }
 
-// Row R2 of docs/reliability.md: a report tells its source approximately the memory in use.
+// See docs/reliability.md: a report tells its source approximately the memory in use.
 func TestHeldMemoryIsReported(t *testing.T) {
 	for name, tc := range map[string]struct {
 		n    int
@@ -349,7 +349,7 @@ func TestStepsAreHeld(t *testing.T) {
 	}
 }
 
-// Row R2 of docs/reliability.md: a report ends with the error of a source at its limit.
+// See docs/reliability.md: a report ends with the error of a source at its limit.
 func TestReportEndsAtMemoryLimit(t *testing.T) {
 	src := &bounded{Source: Records(operations(100_000, func(int) string { return "matmul" })), most: 1 << 20}
 	_, err := Run(t.Context(), src, Options{})
@@ -363,7 +363,7 @@ func TestReportEndsAtMemoryLimit(t *testing.T) {
 	check.Is(t, "a forest", errFull, err)
 }
 
-// Row R2 of docs/reliability.md: longer texts than the exporter writes are cut in the same way in every figure.
+// See docs/reliability.md: longer texts than the exporter writes are cut in the same way in every figure.
 func TestLongTextsAreCut(t *testing.T) {
 	long := strings.Repeat("ä", profile.MaxText)
 	records := func(yield func(op.Record, error) bool) {
@@ -383,7 +383,7 @@ func TestLongTextsAreCut(t *testing.T) {
 	}
 }
 
-// Row R2 of docs/reliability.md: empty spans need no memory.
+// See docs/reliability.md: empty spans need no memory.
 func TestEmptySpansTakeNoMemory(t *testing.T) {
 	f := trace.New()
 	for range 1000 {

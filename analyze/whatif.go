@@ -17,7 +17,8 @@ type WhatIf struct {
 }
 
 // RunWhatIf reads src and predicts its times with changes, one after the other. It returns a [*replay.UnknownError] for
-// a change that selects nothing. The clocks of ranks are aligned by the ends of their collectives. Of opts it uses Peaks, Workers and those for reading.
+// a change that selects nothing. The clocks of ranks are aligned by the ends of their collectives. Of opts it uses
+// Peaks, Workers and the options for reading.
 func RunWhatIf(ctx context.Context, src Source, opts Options, changes ...replay.Change) (*WhatIf, error) {
 	opts.KeepForest = true
 	opts.AlignClocks = true

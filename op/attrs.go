@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 )
 
 // Attr is an attribute beside the fields of a record. Value is text; Type tells typed formats how to write it.
@@ -42,20 +42,20 @@ func (a *Attr) AppendJSONValue(dst []byte) []byte {
 		}
 	case AttrFloat:
 		if f, err := strconv.ParseFloat(a.Value, 64); err == nil {
-			return lexer.AppendDouble(dst, f)
+			return scalar.AppendDouble(dst, f)
 		}
 	case AttrBool:
 		if a.Value == "true" || a.Value == "false" {
 			return append(dst, a.Value...)
 		}
 	case AttrBytes:
-		return lexer.AppendBytes(dst, a.Value)
+		return scalar.AppendBytes(dst, a.Value)
 	case AttrJSON:
 		if isComposite(a.Value) {
 			return append(dst, a.Value...)
 		}
 	}
-	return lexer.AppendString(dst, a.Value)
+	return scalar.AppendString(dst, a.Value)
 }
 
 // isComposite reports whether text is a list, a map or null in JSON, on one line.
@@ -176,7 +176,7 @@ func appendEvents(dst []byte, events []Event) []byte {
 			dst = append(dst, ',')
 		}
 		e := &events[i]
-		dst = lexer.AppendString(append(dst, `{"name":`...), e.Name)
+		dst = scalar.AppendString(append(dst, `{"name":`...), e.Name)
 		dst = appendKnown(dst, `,"time_unix_ns":`, e.Time)
 		dst = appendAttrs(dst, `,"attrs":`, e.Attrs)
 		dst = appendNumber(dst, `,"dropped_attributes":`, e.DroppedAttributes)

@@ -4,22 +4,22 @@ import (
 	"strconv"
 
 	"github.com/optrace/optrace/internal/model/unmarshal"
-	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 )
 
 // AppendJSON appends the entry as one JSON object, without a newline: all keys of the seed format, then known others.
 func (e *Entry) AppendJSON(dst []byte) []byte {
 	dst = e.Step.append(append(dst, `{"step":`...))
-	dst = lexer.AppendString(append(dst, `,"operation":`...), e.Operation)
+	dst = scalar.AppendString(append(dst, `,"operation":`...), e.Operation)
 	dst = append(dst, `,"device_id":`...)
 	if e.HasDevice() {
-		dst = lexer.AppendString(dst, e.DeviceID)
+		dst = scalar.AppendString(dst, e.DeviceID)
 	} else {
 		dst = append(dst, "null"...)
 	}
 	dst = AppendShapesJSON(append(dst, `,"input_shapes":`...), e.InputShapes)
 	dst = e.OutputShape.AppendJSON(append(dst, `,"output_shape":`...))
-	dst = lexer.AppendMicros(append(dst, `,"duration_us":`...), e.Duration)
+	dst = scalar.AppendMicros(append(dst, `,"duration_us":`...), e.Duration)
 	dst = e.OutputElements.append(append(dst, `,"output_elements":`...))
 	dst = e.MemoryBytes.append(append(dst, `,"memory_bytes":`...))
 
@@ -48,16 +48,16 @@ func (e *Entry) AppendJSON(dst []byte) []byte {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = lexer.AppendString(dst, string(d))
+			dst = scalar.AppendString(dst, string(d))
 		}
 		dst = append(dst, ']')
 	}
 	dst = appendText(dst, `,"side":`, e.Side.String())
 	if e.Failed {
-		dst = lexer.AppendString(append(dst, `,"error":`...), e.Error)
+		dst = scalar.AppendString(append(dst, `,"error":`...), e.Error)
 	}
 	if e.AdjustedCount != 0 {
-		dst = lexer.AppendFloat(append(dst, `,"adjusted_count":`...), e.AdjustedCount)
+		dst = scalar.AppendFloat(append(dst, `,"adjusted_count":`...), e.AdjustedCount)
 	}
 	dst = appendNumber(dst, `,"dropped_attributes":`, e.DroppedAttributes)
 	dst = appendAttrs(dst, `,"attrs":`, e.Attrs)
@@ -105,7 +105,7 @@ func (c *Collective) appendJSON(dst []byte) []byte {
 
 // AppendJSON appends the span as an ancestry record, without a newline.
 func (s *Span) AppendJSON(dst []byte) []byte {
-	dst = lexer.AppendString(append(dst, `{"span":{"name":`...), s.Name)
+	dst = scalar.AppendString(append(dst, `{"span":{"name":`...), s.Name)
 	dst = appendIDs(dst, s.TraceID, s.SpanID, s.ParentSpanID)
 	if s.RemoteParent {
 		dst = append(dst, `,"parent_remote":true`...)
@@ -124,9 +124,9 @@ func (s *Span) AppendJSON(dst []byte) []byte {
 
 // AppendCallJSON appends the entry of a [Record.Call] as a call record, without a newline.
 func (e *Entry) AppendCallJSON(dst []byte) []byte {
-	dst = lexer.AppendString(append(dst, `{"call":{"operation":`...), e.Operation)
+	dst = scalar.AppendString(append(dst, `{"call":{"operation":`...), e.Operation)
 	if e.HasDevice() {
-		dst = lexer.AppendString(append(dst, `,"device_id":`...), e.DeviceID)
+		dst = scalar.AppendString(append(dst, `,"device_id":`...), e.DeviceID)
 	}
 	dst = appendKnown(dst, `,"start_unix_ns":`, e.Start)
 	dst = strconv.AppendInt(append(dst, `,"duration_ns":`...), e.Duration, 10)
@@ -162,7 +162,7 @@ func (g *Gap) AppendJSON(dst []byte) []byte {
 
 // AppendJSON appends the batch record, without a newline.
 func (b *Batch) AppendJSON(dst []byte) []byte {
-	dst = lexer.AppendString(append(dst, `{"batch":{"writer":`...), b.Writer)
+	dst = scalar.AppendString(append(dst, `{"batch":{"writer":`...), b.Writer)
 	dst = strconv.AppendInt(append(dst, `,"seq":`...), b.Sequence, 10)
 	dst = strconv.AppendInt(append(dst, `,"entries":`...), b.Entries, 10)
 	return append(dst, '}', '}')
@@ -197,14 +197,14 @@ func appendIDs(dst []byte, trace TraceID, span, parent SpanID) []byte {
 }
 
 func appendID(dst []byte, key string, id []byte) []byte {
-	return append(lexer.AppendHex(append(dst, key...), id), '"')
+	return append(scalar.AppendHex(append(dst, key...), id), '"')
 }
 
 func appendText(dst []byte, key, v string) []byte {
 	if v == "" {
 		return dst
 	}
-	return lexer.AppendString(append(dst, key...), v)
+	return scalar.AppendString(append(dst, key...), v)
 }
 
 func appendKnown(dst []byte, key string, v Int) []byte {
@@ -223,7 +223,7 @@ func appendAttrs(dst []byte, key string, attrs []Attr) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(lexer.AppendString(dst, attrs[i].Key), ':')
+		dst = append(scalar.AppendString(dst, attrs[i].Key), ':')
 		dst = attrs[i].AppendJSONValue(dst)
 	}
 	return append(dst, '}')

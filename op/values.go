@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 )
 
 // Int is an integer, perhaps unknown. The zero value is unknown.
@@ -114,20 +114,20 @@ func (id TraceID) String() string { return hex.EncodeToString(id[:]) }
 func (id SpanID) String() string { return hex.EncodeToString(id[:]) }
 
 // MarshalText returns the hexadecimal form.
-func (id TraceID) MarshalText() ([]byte, error) { return lexer.AppendHex(nil, id[:]), nil }
+func (id TraceID) MarshalText() ([]byte, error) { return scalar.AppendHex(nil, id[:]), nil }
 
 // MarshalText returns the hexadecimal form.
-func (id SpanID) MarshalText() ([]byte, error) { return lexer.AppendHex(nil, id[:]), nil }
+func (id SpanID) MarshalText() ([]byte, error) { return scalar.AppendHex(nil, id[:]), nil }
 
 // ParseTraceID reads 32 hexadecimal digits in either case, or 16: Jaeger leaves out a high half of zeros.
 func ParseTraceID(s []byte) (id TraceID, ok bool) {
-	ok = lexer.ParseID(id[:], s)
+	ok = scalar.ParseID(id[:], s)
 	return id, ok
 }
 
 // ParseSpanID reads 16 hexadecimal digits in either case.
 func ParseSpanID(s []byte) (id SpanID, ok bool) {
-	ok = lexer.ParseID(id[:], s)
+	ok = scalar.ParseID(id[:], s)
 	return id, ok
 }
 

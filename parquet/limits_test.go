@@ -272,7 +272,7 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// docs/reliability.md, R2: bytes of a column outside its pages allow no rows.
+// docs/reliability.md: bytes of a column outside its pages allow no rows.
 func TestRowsPerByteAreLimited(t *testing.T) {
 	const freeRows, padding = 1 << 20, 2 << 20
 	const rows = 4 * freeRows
@@ -299,7 +299,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// docs/reliability.md, R2: the copy of an input is bounded, and removed.
+// docs/reliability.md: the copy of an input is bounded, and removed.
 func TestSpoolIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)

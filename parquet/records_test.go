@@ -317,7 +317,7 @@ func FuzzWrite(f *testing.F) {
 	})
 }
 
-// docs/reliability.md, S4: damaged files never read as empty without an error.
+// docs/reliability.md: damaged files never read as empty without an error.
 func TestMutantsNeverReadEmpty(t *testing.T) {
 	theirs := check.Must(os.ReadFile("testdata/duckdb.parquet"))(t)
 	var ours bytes.Buffer

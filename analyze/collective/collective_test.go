@@ -27,7 +27,7 @@ func TestCollectiveSizes(t *testing.T) {
 		elements         int64
 		dtype            op.DType
 		memory           op.Int
-		algorithm, bytes op.Float // per second, at 1 µs, of a group of 8 of which 4 were read
+		algorithm, bytes op.Float // per second, at 1 µs, in a group of 8; 4 ranks were read
 	}{
 		{"all_reduce", k, op.F32, op.Int{}, op.KnownFloat(4e9), op.KnownFloat(7e9)},
 		{"AllReduce", k, op.F16, op.Known(99), op.KnownFloat(2e9), op.KnownFloat(3.5e9)},
@@ -175,8 +175,8 @@ func naiveRow(name, group string, parts []op.Entry) Row {
 	return row
 }
 
-// naiveOccurrences returns the collectives of a number, one after the other: the k-th of each rank by start, parts
-// without a start last.
+// naiveOccurrences returns the collectives with a sequence number in order. The k-th one has the k-th part of each rank
+// by start; parts without a start come last.
 func naiveOccurrences(parts []op.Entry, number op.Int) [][]op.Entry {
 	var all [][]op.Entry
 	for rank := range int64(4) {

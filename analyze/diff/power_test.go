@@ -18,8 +18,8 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// The table of docs/analyses.md lists, for eight kinds of runs, the pairs of runs of one program with any change found,
-// and the pairs with slower operations whose head is found to be slower. The test recomputes it, or a slice of it.
+// docs/analyses.md has a table of eight kinds of runs: in how many pairs of equal runs a change is found, and in how many
+// pairs with slower operations a slower head. The test recomputes it, or a part of it.
 func TestCalibration(t *testing.T) {
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	text := check.Must(os.ReadFile("../../docs/analyses.md"))(t)

@@ -15,7 +15,7 @@ import (
 //	POST /predict;inference;cuda:0;relu 40
 //	POST /predict;inference;cuda:0;relu;matmul 60
 func WriteForest(f *trace.Forest, w io.Writer) error {
-	return addStacks(f, 0, f.Rows(), func(int32, *Labels) {}).WriteCollapsed(w)
+	return addStacks(f, func(int32, *Labels) {}).WriteCollapsed(w)
 }
 
 // Of sums up the operations by stack, with their requests and, if the forest keeps them, their shapes.
@@ -26,27 +26,24 @@ func WriteForest(f *trace.Forest, w io.Writer) error {
 // A device is a frame before the first operation on it, with its rank if there are several ranks. Spans that are no
 // operations, and operations seen from the host, are frames without values: waiting is no device work. Duplicates,
 // which have no place in the tree, are stacks of their own.
-func Of(f *trace.Forest) *Table { return OfRange(f, 0, f.Len()) }
-
-// OfRange is [Of] for operations number first up to end, as Len counts them. Others are frames without values.
-func OfRange(f *trace.Forest, first, end int) *Table {
+func Of(f *trace.Forest) *Table {
 	f.Build()
 	owner := f.RequestOwners()
-	return addStacks(f, int32(max(0, first)), int32(min(end, f.Len())), func(r int32, l *Labels) {
+	return addStacks(f, func(r int32, l *Labels) {
 		l.Shape = f.Names.Shapes.Values[f.Shape(r)]
 		l.Request = stackRequest(f, r, owner)
 	})
 }
 
-// addStacks sums up rows first to end by stack and labels. label sets labels other than device and kind.
-func addStacks(f *trace.Forest, first, end int32, label func(r int32, l *Labels)) *Table {
+// addStacks sums up all rows by stack and labels. label sets labels other than device and kind.
+func addStacks(f *trace.Forest, label func(r int32, l *Labels)) *Table {
 	f.Build()
-	w := &stackWalk{forest: f, label: label, first: first, end: end, table: NewTable(Limits{}), launches: launchesOf(f)}
+	w := &stackWalk{forest: f, label: label, table: NewTable(Limits{}), launches: launchesOf(f)}
 	for _, device := range f.Devices.Keys {
 		w.devices = append(w.devices, device.Label(f.Devices.Ranks))
 	}
 	w.walk(f.Tree.Roots)
-	for r := first; r < end; r++ {
+	for r := range f.Rows() {
 		switch {
 		case !f.CountsInSums(r):
 		case f.Has(r, trace.FlagHost):
@@ -62,8 +59,6 @@ func addStacks(f *trace.Forest, first, end int32, label func(r int32, l *Labels)
 type stackWalk struct {
 	forest  *trace.Forest
 	label   func(r int32, l *Labels)
-	first   int32 // the first row with values, and the row behind the last
-	end     int32
 	devices []string // labels
 	table   *Table
 	path    Path
@@ -117,7 +112,7 @@ func (w *stackWalk) walk(roots []int32) {
 			}
 		}
 		w.path.Push(f.RowName(v.row))
-		if f.IsDeviceSide(v.row) && w.first <= v.row && v.row < w.end {
+		if f.IsDeviceSide(v.row) {
 			w.add(v.row, label)
 		}
 		v.depth = w.path.Depth()

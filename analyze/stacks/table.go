@@ -37,7 +37,7 @@ const (
 type Overflow struct{ Stacks, Shapes, Requests int64 }
 
 // Table sums up values by stack, device, kind and producer, then by shape, then by request. Its rows do not depend on
-// the order of additions, or on their division among merged tables. It is not safe for concurrent use.
+// the order of additions. It is not safe for concurrent use.
 type Table struct {
 	// Start and End are the first start and the last end in Unix ns, unknown if no operation has a start.
 	Start, End op.Int
@@ -136,31 +136,6 @@ func (t *Table) AddTime(start, end int64) {
 	if !t.End.Known || end > t.End.V {
 		t.End = op.Known(end)
 	}
-}
-
-// Merge adds the operations of o. It does not change o.
-func (t *Table) Merge(o *Table) {
-	if o.Start.Known {
-		t.AddTime(o.Start.V, o.End.V)
-	}
-	t.HostSide += o.HostSide
-	t.Duplicates += o.Duplicates
-	for i := range t.levels {
-		t.levels[i].Merge(o.levels[i], func(dst, src *sum) {
-			dst.key = src.key
-			dst.own = src.own
-			dst.labels = src.labels
-		})
-	}
-}
-
-// Operations returns the number of added operations.
-func (t *Table) Operations() int64 {
-	all := Values{}
-	for sum := range t.levels[byStack].All() {
-		all.Add(sum.all)
-	}
-	return all.Count
 }
 
 // Overflowed counts the dropped rows.

@@ -43,10 +43,6 @@ type Place struct {
 	UntracedNS int64            `json:"untraced_ns"`
 }
 
-// PlacesOf returns the idle gaps of all devices by their place: the top places, largest sum first, and a row of all
-// others. Their sums add up to the idle time.
-func PlacesOf(f *trace.Forest, top int) []Place { return FirstPlaces(Idle(f, 0).Places, top) }
-
 // FirstPlaces returns the first top places of a list and one row of the others. It keeps the list.
 func FirstPlaces(places []Place, top int) []Place {
 	if top = max(0, top); len(places) <= top+1 {

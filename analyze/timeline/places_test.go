@@ -21,7 +21,7 @@ func TestPlacesAgainstNaive(t *testing.T) {
 		calls := addCalls(f, r)
 		for _, top := range []int{-1, 1, 100} {
 			var got [2]int64
-			for _, p := range timeline.PlacesOf(f, top) {
+			for _, p := range timeline.FirstPlaces(timeline.Idle(f, 0).Places, top) {
 				host := int64(0)
 				for _, ns := range p.HostNS {
 					host += ns
@@ -100,5 +100,5 @@ func TestPlacesHaveNames(t *testing.T) {
 			HostNS: names{"sort": 10}},
 		{After: "cudaDeviceSynchronize", Until: "sort", Count: 1, SumNS: 5, MaxNS: 5, MaxStartNS: 130, WaitCount: 1,
 			Wait: "cudaDeviceSynchronize", HostNS: names{"step": 5}},
-	}, timeline.PlacesOf(f, 9))
+	}, timeline.FirstPlaces(timeline.Idle(f, 0).Places, 9))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/opmodel"
-	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 )
 
@@ -310,7 +310,7 @@ func appendArguments(b []byte, e *op.Entry) []byte {
 		} else {
 			b[len(b)-1] = ','
 		}
-		b = append(lexer.AppendString(b, a.Key), ':')
+		b = append(scalar.AppendString(b, a.Key), ':')
 		b = append(a.AppendJSONValue(b), '}')
 	}
 	return b

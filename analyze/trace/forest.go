@@ -38,7 +38,7 @@ type Forest struct {
 	ByTree      bool // a key in By needs the tree
 	scratch     []byte
 	works       work.Finder
-	apart       device.Shared // taken from another forest; nil if f finds them itself
+	apart       device.Shared // the shared devices of another forest; nil if f finds its own
 	// spanKeys lists the span attributes kept in spanAttrs.
 	spanKeys  []string
 	spanAttrs map[SpanRef][]op.Attr
@@ -62,7 +62,7 @@ type Call struct {
 	Rank            op.Int
 	Start, Duration int64
 	Thread          op.Int // the id of the thread
-	// Device and Stream are those that a call such as cudaStreamSynchronize waits for. In cudaStreamWaitEvent, Stream
+	// A call such as cudaStreamSynchronize waits for Device and Stream. In cudaStreamWaitEvent, Stream
 	// waits for an event of OnStream. The device is "" if unknown.
 	Device           string
 	Stream, OnStream op.Int
@@ -71,7 +71,7 @@ type Call struct {
 	Inside bool
 }
 
-// Wait is a recorded wait of an operation of a device for another one, by the numbers of their spans.
+// Wait records that an operation of a device waited for another one. Op and For are the numbers of their spans.
 type Wait struct {
 	Trace   op.TraceID
 	Op, For uint64
@@ -113,8 +113,8 @@ func NewLimited(limit int) *Forest {
 // KeepShapes makes f keep the shapes and arguments of operations added later, for [Node.Shapes] and [Node.Arguments].
 func (f *Forest) KeepShapes() { f.details = true }
 
-// Until makes Build and analyses of f return early once ended reports true, which must then hold forever. Their results
-// and f are unusable afterwards. A nil function never ends them. ended must be fast and safe for concurrent use.
+// Until makes Build and analyses of f return early once ended reports true. From then on ended must always report true,
+// and f and the results are unusable. A nil function never ends them. ended must be fast and safe for concurrent use.
 func (f *Forest) Until(ended func() bool) { f.ended = ended }
 
 // Ended reports whether analyses of f should end. Long analyses check it at least every thousand rows.
@@ -241,7 +241,7 @@ func (f *Forest) Work(r int32) work.Work {
 	return w
 }
 
-// Likeness identifies operations with the same work. Equal shapes have equal ones.
+// Likeness identifies operations with the same work. Operations with equal shapes have equal likenesses.
 type Likeness struct {
 	Name                   int32 // into Names.Operations
 	FLOPs, Elements, Bytes int64 // Bytes are moved

@@ -25,11 +25,10 @@ type world struct {
 	byHand    trace.Tracer
 	ours      *optrace.Tracer
 	prep      *optrace.Prepared
-	processor *optrace.Processor // shut down unless whole
+	processor *optrace.Processor // shut down unless operations are written
 	recorder  *optrace.Recorder
 	queues    [2]*optrace.Queue[mark] // of the Tracer and of the Processor
-	whole     bool
-	end       func() // ends the request and the provider
+	end       func()                  // ends the request and the provider
 }
 
 // allWays lists the ways to record, in the order of the table. record is called for each operation
@@ -103,7 +102,7 @@ func (w *world) launch(ctx context.Context, q *optrace.Queue[mark], i int) {
 // newWorld records into a Processor if whole is set, otherwise into a span processor that does
 // nothing. It returns the sides by name.
 func newWorld(ctx context.Context, whole bool, n int) (*world, map[string]measure.Side, error) {
-	w := &world{spec: oneOp(), whole: whole}
+	w := &world{spec: oneOp()}
 	w.attrs = []attribute.KeyValue{
 		tensorconv.OpName(w.spec.Name), tensorconv.DeviceID(w.spec.Device), tensorconv.DType(w.spec.DType),
 		tensorconv.InputShapes(w.spec.Inputs[0], w.spec.Inputs[1]), tensorconv.OutputShape(w.spec.Output...),

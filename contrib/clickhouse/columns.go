@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/internal/model/opfields"
-	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 )
 
@@ -250,7 +250,7 @@ func forget(shapes []op.Shape, places []int64) {
 
 // setID parses an id. An empty text is no id.
 func (r *row) setID(id []byte, text string) {
-	if !lexer.ParseID(id, []byte(text)) && text != "" {
+	if !scalar.ParseID(id, []byte(text)) && text != "" {
 		r.fail("%.40q is no id", text)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/internal/text/intern"
 	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 )
 
@@ -325,7 +326,7 @@ func (d *decoder) attribute(t tag) {
 }
 
 // tagInt returns the integer of a tag. Jaeger quotes integers beyond ±2^53.
-func (d *decoder) tagInt(t tag) (int64, bool) { return lexer.ParseInt(d.tagBytes(t)) }
+func (d *decoder) tagInt(t tag) (int64, bool) { return scalar.ParseInt(d.tagBytes(t)) }
 
 // tagText returns the content of a string, and the JSON text of any other value.
 func (d *decoder) tagText(t tag) string { return d.valid(d.tagBytes(t)) }
@@ -390,7 +391,7 @@ func (d *decoder) attr(t tag) op.Attr {
 	case a.Value == "true" || a.Value == "false":
 		a.Type = op.AttrBool
 	default:
-		if f, ok := lexer.ParseFloat([]byte(a.Value)); ok {
+		if f, ok := scalar.ParseFloat([]byte(a.Value)); ok {
 			return opmodel.FloatAttr(t.key, f)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/text/intern"
 	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 )
 
@@ -147,14 +148,14 @@ func appendMember(object []byte, key string, value []byte) []byte {
 	} else {
 		object[len(object)-1] = ','
 	}
-	object = lexer.AppendString(object, key)
+	object = scalar.AppendString(object, key)
 	object = append(object, ':')
 	object = append(object, value...)
 	return append(object, '}')
 }
 
 func parseInt(text []byte) op.Int {
-	n, ok := lexer.ParseInt(text)
+	n, ok := scalar.ParseInt(text)
 	if !ok {
 		return op.Int{}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/internal/read/profiler"
 	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -153,7 +154,7 @@ func (m *entryMaker) addGradient(e *op.Entry, i int32) {
 	if g.forward != 0 {
 		m.attach(e, op.Attr{Key: attrkey.ForwardThread, Value: m.number(int64(g.forward)), Type: op.AttrInt})
 		if f := m.forwardOf(g); f >= 0 {
-			m.attach(e, op.Attr{Key: attrkey.ForwardName, Value: lexer.ValidUTF8(m.symbols.Text(m.hostOps.at(f).name))})
+			m.attach(e, op.Attr{Key: attrkey.ForwardName, Value: scalar.ValidUTF8(m.symbols.Text(m.hostOps.at(f).name))})
 		}
 	}
 }
@@ -242,7 +243,7 @@ func (m *entryMaker) device(i int) *op.Entry {
 		m.setRanges(e, o.thread, o.start, launcher)
 	}
 	if o != nil {
-		e.LaunchedBy = lexer.ValidUTF8(m.symbols.Text(o.name))
+		e.LaunchedBy = scalar.ValidUTF8(m.symbols.Text(o.name))
 		e.LaunchSpanID = spanID(int(launcher))
 	} else if call != nil && attrkey.IsGraphLaunch(m.notes.Text(call.name)) {
 		e.LaunchedBy = m.rangeAround(call)
@@ -296,7 +297,7 @@ func (m *entryMaker) addAttrs(e *op.Entry, geometry uint32, call *launch) {
 		m.further = append(m.further, op.Attr{Key: attrkey.LaunchDuration, Value: m.number(call.dur), Type: op.AttrInt})
 	}
 	if call != nil && call.name != 0 {
-		m.further = append(m.further, op.Attr{Key: attrkey.LaunchCall, Value: lexer.ValidUTF8(m.notes.Text(call.name))})
+		m.further = append(m.further, op.Attr{Key: attrkey.LaunchCall, Value: scalar.ValidUTF8(m.notes.Text(call.name))})
 	}
 	if call != nil {
 		m.further = m.appendThread(m.further, call.thread)
@@ -350,7 +351,7 @@ func (m *entryMaker) setStep(process uint32, at int64) {
 	if s := m.steps.At(int64(process), at); s != nil {
 		s.Used = true
 		m.build.Int(attrkey.Step, s.Number.V)
-		m.step = lexer.ValidUTF8(m.notes.Text(s.Name))
+		m.step = scalar.ValidUTF8(m.notes.Text(s.Name))
 	}
 }
 
@@ -409,7 +410,7 @@ func (m *entryMaker) deviceName(d *deviceOp) string {
 	if !ok {
 		name = "cuda"
 		if d.maker != 0 {
-			name = lexer.ValidUTF8(m.makers[d.maker-1])
+			name = scalar.ValidUTF8(m.makers[d.maker-1])
 		}
 		if key.device >= 0 {
 			name += ":" + strconv.Itoa(int(d.device))

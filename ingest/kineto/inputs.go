@@ -12,6 +12,7 @@ import (
 	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/internal/text/intern"
 	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 )
 
@@ -138,7 +139,7 @@ func (in *inputs) input(l *lexer.Lexer, typeName string, untyped bool) {
 }
 
 func (in *inputs) dimension(l *lexer.Lexer) int64 {
-	if n, ok := lexer.ParseInt(l.AnyNumber()); ok {
+	if n, ok := scalar.ParseInt(l.AnyNumber()); ok {
 		return n
 	}
 	return op.Dynamic - 1

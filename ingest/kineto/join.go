@@ -10,7 +10,7 @@ import (
 
 	"github.com/optrace/optrace/internal/read/marks"
 	"github.com/optrace/optrace/internal/read/profiler"
-	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 )
 
@@ -232,7 +232,7 @@ func (m *entryMaker) rangeAround(call *launch) string {
 	i := m.rangeAt(call.thread, call.start)
 	for n := 0; i >= 0 && n < marks.MaxDepth; n, i = n+1, m.around.Outside(i, call.start) {
 		if !m.around.Mark(i).IsStep() {
-			return lexer.ValidUTF8(m.notes.Text(m.ranges.at(i).Name))
+			return scalar.ValidUTF8(m.notes.Text(m.ranges.at(i).Name))
 		}
 	}
 	return ""

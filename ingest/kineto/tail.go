@@ -12,6 +12,7 @@ import (
 	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/internal/read/profiler"
 	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 )
 
@@ -102,7 +103,7 @@ func (r *reader) readCalls(m *entryMaker) bool {
 	var call op.Entry
 	begin := func(thread, name uint32, start, dur int64) {
 		call = op.Entry{
-			Operation: lexer.ValidUTF8(m.notes.Text(name)), Side: op.SideHost, Rank: m.rankOf(m.processOf(thread)),
+			Operation: scalar.ValidUTF8(m.notes.Text(name)), Side: op.SideHost, Rank: m.rankOf(m.processOf(thread)),
 			Start: m.eras.Tame(opfile.UnixTime(m.base, start)), Duration: dur, Attrs: m.appendThread(call.Attrs[:0], thread),
 		}
 	}
@@ -212,7 +213,7 @@ func parseModels(text []byte) string {
 		for l.Object(); l.More(); {
 			if string(l.Key()) != "name" {
 				l.Skip()
-			} else if name := lexer.ValidUTF8(string(l.AnyStr())); name != "" && !slices.Contains(models, name) {
+			} else if name := scalar.ValidUTF8(string(l.AnyStr())); name != "" && !slices.Contains(models, name) {
 				models = append(models, name)
 			}
 		}

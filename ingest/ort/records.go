@@ -29,6 +29,7 @@ import (
 	"github.com/optrace/optrace/internal/read/budget"
 	"github.com/optrace/optrace/internal/text/intern"
 	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -125,7 +126,7 @@ func (d *decoder) event(e *traceevent.Event) error {
 		d.skip(op.SkipAnnotation)
 	case category == "Session":
 		return d.add(e, held{
-			name: lexer.ValidUTF8(d.strings.String(e.Name)), start: e.Start.V, duration: max(0, e.Duration.V),
+			name: scalar.ValidUTF8(d.strings.String(e.Name)), start: e.Start.V, duration: max(0, e.Duration.V),
 		})
 	case category == "Api", isOperation &&
 		(bytes.HasSuffix(e.Name, fenceBefore) || bytes.HasSuffix(e.Name, fenceAfter)):
@@ -228,7 +229,7 @@ func (d *decoder) arguments(text []byte, kernel bool) {
 		dim := slices.Index(geometry[:], key)
 		switch {
 		case kernel && key == "op_name" && l.Peek() == '"':
-			d.by = lexer.ValidUTF8(d.strings.String(l.Str()))
+			d.by = scalar.ValidUTF8(d.strings.String(l.Str()))
 		case kernel && key == "stream":
 			d.feed.Value(l, attrkey.Stream)
 		case kernel && dim >= 0 && l.Peek() == '"':
@@ -258,7 +259,7 @@ func (d *decoder) tensor() (dtype string, shape []byte) {
 	l := &d.lex
 	shape = []byte("null")
 	for more := l.AnyObject(); more && l.More(); {
-		dtype = lexer.ValidUTF8(d.strings.String(l.Key()))
+		dtype = scalar.ValidUTF8(d.strings.String(l.Key()))
 		shape = l.Raw()
 	}
 	return dtype, shape

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 )
 
 type annotator struct {
@@ -31,7 +32,7 @@ func (a *annotator) member(dst []byte, b []byte, depth int) []byte {
 	if !ok || *a.bad || a.isLarge(dst) {
 		return dst
 	}
-	dst = append(lexer.AppendString(comma(dst), key), ':')
+	dst = append(scalar.AppendString(comma(dst), key), ':')
 	return a.value(dst, key, b, depth)
 }
 
@@ -70,7 +71,7 @@ func (a *annotator) value(dst []byte, key string, b []byte, depth int) []byte {
 			dst = a.nested(dst[:start], f.data)
 			open = 0
 		default:
-			if next, ok := a.scalar(dst, start, key, &f); ok {
+			if next, ok := a.single(dst, start, key, &f); ok {
 				dst = next
 				open = 0
 			}
@@ -93,8 +94,8 @@ func (a *annotator) enter(dst []byte, start int, open, with byte) ([]byte, byte)
 	return append(dst[:start], with), with + 2
 }
 
-// scalar replaces dst from start on by the value of a field. ok is false if the field is no scalar.
-func (a *annotator) scalar(dst []byte, start int, key string, f *fields) ([]byte, bool) {
+// single replaces dst from start on by the value of a field. ok is false if the field is no scalar.
+func (a *annotator) single(dst []byte, start int, key string, f *fields) ([]byte, bool) {
 	to := dst[:start]
 	switch f.Field {
 	case annotationBool:
@@ -104,7 +105,7 @@ func (a *annotator) scalar(dst []byte, start int, key string, f *fields) ([]byte
 	case annotationInt:
 		return strconv.AppendInt(to, int64(f.n), 10), true
 	case annotationDouble:
-		return lexer.AppendDouble(to, math.Float64frombits(f.n)), true
+		return scalar.AppendDouble(to, math.Float64frombits(f.n)), true
 	case annotationString:
 		return a.text(to, key, string(f.data)), true
 	case annotationTextIID:
@@ -112,7 +113,7 @@ func (a *annotator) scalar(dst []byte, start int, key string, f *fields) ([]byte
 		a.unknown = a.unknown || !ok
 		return a.text(to, key, text), true
 	case annotationPointer:
-		return lexer.AppendString(to, "0x"+strconv.FormatUint(f.n, 16)), true
+		return scalar.AppendString(to, "0x"+strconv.FormatUint(f.n, 16)), true
 	case annotationJSON:
 		return a.json(to, f.data), true
 	}
@@ -127,12 +128,12 @@ func (a *annotator) text(dst []byte, key, text string) []byte {
 			return a.json(dst, []byte(text))
 		}
 	}
-	return lexer.AppendString(dst, text)
+	return scalar.AppendString(dst, text)
 }
 
 func (a *annotator) json(dst, text []byte) []byte {
 	if !isJSON(text) {
-		return lexer.AppendString(dst, string(text))
+		return scalar.AppendString(dst, string(text))
 	}
 	a.hasJSON = true
 	return append(dst, text...)

@@ -12,6 +12,7 @@ import (
 	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/internal/text/protobuf"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 )
 
@@ -125,7 +126,7 @@ func (s *source) renderStage(p *packet, seq *sequence, at int64, timed bool) boo
 
 // argument adds an argument. A text of JSON, such as a number, is no text.
 func (s *source) argument(g *stage, name string, value []byte) {
-	n, isNumber := lexer.ParseInt(value)
+	n, isNumber := scalar.ParseInt(value)
 	switch {
 	case len(g.args) > MaxAnnotationBytes:
 		return
@@ -140,11 +141,11 @@ func (s *source) argument(g *stage, name string, value []byte) {
 	case name == "host fn":
 		g.name += ": " + string(value)
 	}
-	g.args = append(lexer.AppendString(comma(g.args), cmp.Or(argumentNames[name], name)), ':')
+	g.args = append(scalar.AppendString(comma(g.args), cmp.Or(argumentNames[name], name)), ':')
 	if len(value) > 0 && isJSON(slices.Concat([]byte{'['}, value, []byte{']'})) { // and nests no deeper than an argument
 		g.args = append(g.args, value...)
 	} else {
-		g.args = lexer.AppendString(g.args, string(value))
+		g.args = scalar.AppendString(g.args, string(value))
 	}
 }
 
@@ -180,7 +181,7 @@ func (s *source) computeArgument(g *stage, b []byte, seq *sequence) {
 	case m[argUint].set:
 		value = strconv.AppendUint(nil, m[argUint].n, 10)
 	case m[argDouble].set:
-		value = lexer.AppendDouble(nil, math.Float64frombits(m[argDouble].n))
+		value = scalar.AppendDouble(nil, math.Float64frombits(m[argDouble].n))
 	default:
 		value = []byte(cmp.Or(m.text(argString), seq.texts[m[argStringIID].n]))
 	}
@@ -210,7 +211,7 @@ func (s *source) launched(args []byte, operations []uint64) []byte {
 	l.Reset(append(append([]byte{'{'}, args...), '}'))
 	for l.Object(); l.More(); {
 		if string(l.Key()) == "correlation" {
-			number, _ = lexer.ParseInt(l.AnyNumber())
+			number, _ = scalar.ParseInt(l.AnyNumber())
 		} else {
 			l.Skip()
 		}
@@ -325,7 +326,7 @@ func (s *source) counter(b []byte, seq *sequence, at int64, timed bool) bool {
 		}
 		s.event = traceevent.Event{Phase: 'C', Name: []byte("Power (W)"), Start: op.Known(at),
 			PID:  []byte(strconv.Quote("GPU " + strconv.FormatInt(device, 10) + " Counters")),
-			Args: append(lexer.AppendDouble([]byte(`{"":`), watts), '}')}
+			Args: append(scalar.AppendDouble([]byte(`{"":`), watts), '}')}
 		return s.yield(&s.event, nil)
 	}
 	if s.bad {

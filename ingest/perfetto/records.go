@@ -16,7 +16,7 @@ import (
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/read/budget"
-	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -276,7 +276,7 @@ func (s *source) finish(tr *track, e *event, at int64, problem string) bool {
 	case problem != "":
 		return s.fail(problem)
 	}
-	s.pid = lexer.AppendString(s.pid[:0], s.tracks.processOf(tr))
+	s.pid = scalar.AppendString(s.pid[:0], s.tracks.processOf(tr))
 	s.tid = strconv.AppendUint(s.tid[:0], tr.uuid, 10)
 	s.category = append(s.category[:0], b.category...)
 	s.name = append(s.name[:0], b.name...)

@@ -18,6 +18,7 @@ import (
 	"github.com/optrace/optrace/internal/text/jsonstream"
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/internal/text/lineio"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 )
 
@@ -275,10 +276,10 @@ func NewEncoder(dst []byte) *Encoder {
 func (w *Encoder) Entry(e *op.Entry) {
 	dst := w.text[:0]
 	dst = strconv.AppendInt(append(dst, `{"step":`...), max(0, e.Step.Or(w.n)), 10)
-	dst = lexer.AppendString(append(dst, `,"operation":`...), e.Operation)
+	dst = scalar.AppendString(append(dst, `,"operation":`...), e.Operation)
 	dst = append(dst, `,"device_id":`...)
 	if e.HasDevice() {
-		dst = lexer.AppendString(dst, e.DeviceID)
+		dst = scalar.AppendString(dst, e.DeviceID)
 	} else {
 		dst = append(dst, "null"...)
 	}
@@ -322,8 +323,8 @@ func (w *Encoder) End(totalDuration int64, metadata map[string]string) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = lexer.AppendString(append(dst, "\n    "...), k)
-		dst = lexer.AppendString(append(dst, ": "...), metadata[k])
+		dst = scalar.AppendString(append(dst, "\n    "...), k)
+		dst = scalar.AppendString(append(dst, ": "...), metadata[k])
 	}
 	if len(metadata) > 0 {
 		dst = append(dst, "\n  "...)
@@ -334,7 +335,7 @@ func (w *Encoder) End(totalDuration int64, metadata map[string]string) []byte {
 
 // appendSeedMicros appends ns as microseconds in floating point, such as 100.0.
 func appendSeedMicros(dst []byte, ns int64) []byte {
-	dst = lexer.AppendMicros(dst, ns)
+	dst = scalar.AppendMicros(dst, ns)
 	if ns%1000 == 0 {
 		dst = append(dst, ".0"...)
 	}

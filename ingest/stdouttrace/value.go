@@ -9,6 +9,7 @@ import (
 
 	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 )
 
@@ -51,9 +52,9 @@ func (d *decoder) attr(a *attribute) op.Attr {
 	case c == 't' || c == 'f':
 		return op.Attr{Key: key, Value: string(value), Type: op.AttrBool}
 	case c == '-' || '0' <= c && c <= '9':
-		if n, ok := lexer.ParseInt(value); ok && a.Value.Type != kindFloat {
+		if n, ok := scalar.ParseInt(value); ok && a.Value.Type != kindFloat {
 			return op.Attr{Key: key, Value: strconv.FormatInt(n, 10), Type: op.AttrInt}
-		} else if f, ok := lexer.ParseFloat(value); ok {
+		} else if f, ok := scalar.ParseFloat(value); ok {
 			return opmodel.FloatAttr(key, f)
 		}
 	}
@@ -79,15 +80,15 @@ func (t *typed) appendJSON(dst []byte, depth int) []byte {
 	read := func(to any) bool { return depth < maxDepth && json.Unmarshal(t.Value, to) == nil }
 	switch {
 	case t.Type == kindFloat && read(&f):
-		return lexer.AppendDouble(dst, f)
+		return scalar.AppendDouble(dst, f)
 	case t.Type == kindFloats && read(&floats):
 		dst = append(dst, '[')
 		for i, f := range floats {
-			dst = lexer.AppendDouble(comma(dst, i), f)
+			dst = scalar.AppendDouble(comma(dst, i), f)
 		}
 		return append(dst, ']')
 	case t.Type == kindBytes && read(&text):
-		return lexer.AppendBytes(dst, text)
+		return scalar.AppendBytes(dst, text)
 	case t.Type == kindSlice && read(&list):
 		dst = append(dst, '[')
 		for i := range list {
@@ -97,7 +98,7 @@ func (t *typed) appendJSON(dst []byte, depth int) []byte {
 	case t.Type == kindMap && read(&members):
 		dst = append(dst, '{')
 		for i := range members {
-			dst = append(lexer.AppendString(comma(dst, i), members[i].Key), ':')
+			dst = append(scalar.AppendString(comma(dst, i), members[i].Key), ':')
 			dst = members[i].Value.appendJSON(dst, depth+1)
 		}
 		return append(dst, '}')

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/render/internal/timeline"
 )
 
@@ -129,5 +129,5 @@ func (w *writer) time(key string, ns int64) {
 }
 
 func (w *writer) text(key, s string) {
-	w.buf = lexer.AppendString(append(w.buf, key...), s)
+	w.buf = scalar.AppendString(append(w.buf, key...), s)
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/internal/model/opfields"
-	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 )
 
@@ -44,7 +44,7 @@ func NewEntryWriter(w io.Writer, opts Options) (*EntryWriter, error) {
 		switch c.Name {
 		case "duration_us":
 			columns = append(columns, column[op.Entry]{c.Name, func(w *writer, e *op.Entry) {
-				w.plain(string(lexer.AppendMicros(nil, e.Duration)), true)
+				w.plain(string(scalar.AppendMicros(nil, e.Duration)), true)
 			}})
 			continue
 		case "collective":
@@ -90,7 +90,7 @@ func field[T any](w *writer, c *opfields.Field[T], v *T) {
 	case func(*T) []byte:
 		text := ""
 		if id := at(v); slices.ContainsFunc(id, func(b byte) bool { return b != 0 }) {
-			text = string(lexer.AppendHex(nil, id))
+			text = string(scalar.AppendHex(nil, id))
 		}
 		w.plain(text, true)
 	case func(*T) *int64:

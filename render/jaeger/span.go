@@ -8,7 +8,7 @@ import (
 
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/opmodel"
-	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/internal/spanattr"
 )
@@ -70,7 +70,7 @@ func tagsOf(attrs []op.Attr) []tag {
 	tags := make([]tag, len(attrs))
 	for i := range attrs {
 		a := &attrs[i]
-		tags[i] = tag{a.Key, "string", lexer.AppendString(nil, a.Value)}
+		tags[i] = tag{a.Key, "string", scalar.AppendString(nil, a.Value)}
 		switch a.Type {
 		case op.AttrInt:
 			if n, err := strconv.ParseInt(a.Value, 10, 64); err == nil {
@@ -82,7 +82,7 @@ func tagsOf(attrs []op.Attr) []tag {
 		case op.AttrFloat:
 			if f, err := strconv.ParseFloat(a.Value, 64); err == nil && !math.IsNaN(f) && !math.IsInf(f, 0) {
 				tags[i].Type = "float64"
-				tags[i].Value = lexer.AppendDouble(nil, f)
+				tags[i].Value = scalar.AppendDouble(nil, f)
 			}
 		case op.AttrBool:
 			if a.Value == "true" || a.Value == "false" {

@@ -17,9 +17,6 @@ type Key struct {
 	Row int32
 }
 
-// Runs splits sorted keys into runs with equal At.
-func Runs(keys []Key) iter.Seq[[]Key] { return RunsOf(keys, func(k *Key) int64 { return k.At }) }
-
 // RunsOf splits list into runs of adjacent elements with equal of.
 func RunsOf[T any, K comparable](list []T, of func(*T) K) iter.Seq[[]T] {
 	return func(yield func([]T) bool) {

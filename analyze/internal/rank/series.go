@@ -93,9 +93,10 @@ func (c *Comparison) compare(x, y []float64, alpha, factor float64) {
 	shift.High = shift.Estimate + (shift.High-shift.Estimate)*wider
 }
 
-// inflation returns the variance of the mean rank of a series by its variance for independent values, at least 1: the
-// larger estimate from the correlation of neighbours, raised by a standard error, or 1.5 without blocks, and from the means of blocks. Too
-// small an inflation finds false differences, too large an inflation only misses some.
+// inflation returns the variance of a series' mean rank divided by the variance for independent values, at least 1. It
+// takes the larger of two estimates. The first is from the correlation of neighbours, raised by a standard error, or by
+// 1.5 of them without blocks. The second is from the means of blocks. Too small an inflation finds false differences,
+// too large an inflation only misses some.
 func inflation(x []float64) float64 {
 	ranks := centredRanks(x)
 	errors := 1.0

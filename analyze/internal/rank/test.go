@@ -149,8 +149,8 @@ func Median(values []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// boundary returns the rank, from 1, of the sorted difference at the lower bound of the interval. The upper bound has
-// the same rank from the end.
+// boundary returns the position of the interval's lower bound among the sorted differences, counted from 1. The upper
+// bound has the same position from the end.
 func boundary(m, n int, alpha float64) int64 {
 	if m+n > maxExact {
 		mn := float64(m) * float64(n)
@@ -194,6 +194,7 @@ func (p pairs) difference(k int64) float64 {
 	return number(low)
 }
 
+// upTo counts the differences of at most d.
 func (p pairs) upTo(d float64) int64 {
 	n := int64(0)
 	end := 0

@@ -183,9 +183,9 @@ func permute[T any](list []T, rows []int32) {
 	}
 }
 
-// Sort orders the nodes of a finished graph by time, and those of one time so that each comes after those that it waits
-// for. Nodes with a time of their own must be in order of time already. It drops the edges that close a circle, which cut counts. It gives the latest edge to each node the whole time
-// since its start if no edge explains the node.
+// Sort orders the nodes of a finished graph by time. Of nodes with equal times, each comes after the nodes it waits for.
+// Nodes with a time of their own must be in order already. Sort drops edges that close a circle; cut counts them. If no
+// edge explains a node, the latest edge to it gets the whole time since its start.
 func (g *Graph) Sort(cut func(Kind)) {
 	g.to = nil
 	keys := make([]order.Key, len(g.prev))

@@ -12,7 +12,7 @@ import (
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/internal/read/profiler"
-	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 )
 
@@ -285,7 +285,7 @@ func rangeName(text []byte) (name, shapes []byte, plain bool) {
 	return name, shapes, false
 }
 
-func validText(text string) string { return lexer.ValidUTF8(text) }
+func validText(text string) string { return scalar.ValidUTF8(text) }
 
 // The names of PyTorch's profiler for CUPTI's numbers.
 var (

@@ -18,7 +18,7 @@ import (
 	"github.com/optrace/optrace/internal/read/profiler"
 	"github.com/optrace/optrace/internal/read/spool"
 	"github.com/optrace/optrace/internal/release"
-	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 )
 
@@ -122,7 +122,7 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 	}
 	var models []string
 	if !r.scan(gpuTable, []string{"name"}, func(_ int64, v []sqlite.Value) error {
-		if model := lexer.ValidUTF8(string(shortText(v[0].Text))); model != "" && !slices.Contains(models, model) {
+		if model := scalar.ValidUTF8(string(shortText(v[0].Text))); model != "" && !slices.Contains(models, model) {
 			models = append(models, model)
 		}
 		return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/text/intern"
 	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 )
 
@@ -57,9 +58,9 @@ func (f *Feeder) Value(l *lexer.Lexer, key string) {
 		b.SetList(t, text)
 	default:
 		number := l.Number()
-		if n, ok := lexer.ParseInt(number); ok {
+		if n, ok := scalar.ParseInt(number); ok {
 			b.SetInt(t, n)
-		} else if v, ok := lexer.ParseFloat(number); ok {
+		} else if v, ok := scalar.ParseFloat(number); ok {
 			b.SetFloat(t, v)
 		} else {
 			b.SetOther(t)

@@ -25,6 +25,7 @@ import (
 	"github.com/optrace/optrace/internal/read/marks"
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/internal/text/lineio"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -200,7 +201,7 @@ func (r *reader) forward(v *line, fault faultFunc) (rec op.Record, err error) {
 	e, _ := b.Entry() // an operation, for it has a name
 	e.Kind = op.KindCompute
 	e.KindRule = op.RuleAttribute
-	e.Service = lexer.ValidUTF8(v.Source.Component)
+	e.Service = scalar.ValidUTF8(v.Source.Component)
 	e.Rank = op.Int{V: p.Rank, Known: p.Rank >= 0}
 	e.Step = op.Int{V: p.Counter, Known: p.Counter >= 0}
 	e.StepName = fmt.Sprintf("forward pass: %d prefill (%d tokens), %d decode (%d tokens)", s.Prefill, s.PrefillTokens,

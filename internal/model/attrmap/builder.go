@@ -13,7 +13,6 @@ import (
 
 	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/internal/text/intern"
-	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
@@ -42,7 +41,6 @@ type Builder struct {
 	resource              *op.Resource
 	listTexts             intern.Table
 	listText              []byte
-	lex                   lexer.Lexer
 	written               attrWriter // the attributes that a writer restores
 	spanName              string
 	deviceType            string

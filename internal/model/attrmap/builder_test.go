@@ -119,6 +119,15 @@ func TestSetDuration(t *testing.T) {
 	}
 }
 
+// A list of element types is JSON: texts have escapes, and other values keep their place.
+func TestInputDTypesInJSON(t *testing.T) {
+	e := build(t, nil, func(b *attrmap.Builder) {
+		b.SetList(b.Target(attrkey.InputDTypes), []byte(` ["f\u00332", ["i8]", "i8"], {"a":[1,"}"]} , "a\",b","i64"] `))
+	})
+	check.Equal(t, "element types", []op.DType{op.F32, "", "", `a",b`, op.I64}, e.InputDTypes)
+	check.Equal(t, "warning", op.WarnBadValue, e.Warn)
+}
+
 func TestInputShapeKey(t *testing.T) {
 	e := build(t, nil, func(b *attrmap.Builder) {
 		b.SetInts(b.Target(attrkey.InputShape(0)), []int64{1})

@@ -3,7 +3,7 @@ package attrmap
 import (
 	"strings"
 
-	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 )
 
@@ -140,7 +140,7 @@ func appendDims(dst op.Shape, text string) (dims op.Shape, ok bool) {
 	}
 	base := len(dst)
 	for part := range strings.SplitSeq(text, separator) {
-		d, ok := lexer.ParseInt([]byte(strings.Trim(part, around)))
+		d, ok := scalar.ParseInt([]byte(strings.Trim(part, around)))
 		if !ok || d < op.Dynamic {
 			return dst[:base], false
 		}

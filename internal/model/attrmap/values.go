@@ -1,6 +1,8 @@
 package attrmap
 
 import (
+	"bytes"
+	"encoding/json"
 	"math"
 	"slices"
 	"strconv"
@@ -8,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/optrace/optrace/internal/model/opmodel"
-	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 )
 
@@ -48,7 +50,7 @@ func (b *Builder) parse(t *target, v string) {
 	case FieldInputDTypes:
 		b.setDTypeList(t, v)
 	default:
-		if n, ok := lexer.ParseInt([]byte(strings.TrimSpace(v))); ok {
+		if n, ok := scalar.ParseInt([]byte(strings.TrimSpace(v))); ok {
 			b.number(t, n)
 		} else {
 			b.bad(t.field)
@@ -81,7 +83,7 @@ func (b *Builder) SetFloat(t Target, v float64) {
 	if t.to.field == FieldNone {
 		return
 	}
-	if n, ok := lexer.IntegralFloat(v); ok {
+	if n, ok := scalar.IntegralFloat(v); ok {
 		b.number(t.to, n)
 	} else {
 		b.bad(t.to.field)
@@ -121,7 +123,7 @@ func (b *Builder) bad(f Field) {
 func (b *Builder) text(v string) string {
 	if !utf8.ValidString(v) {
 		b.entry.Warn |= op.WarnInvalidUTF8
-		return lexer.ValidUTF8(v)
+		return scalar.ValidUTF8(v)
 	}
 	return v
 }
@@ -297,19 +299,51 @@ func (b *Builder) SetList(to Target, text []byte) {
 }
 
 // setDTypes reads the element types of the inputs from JSON. Any other value keeps its place.
-func (b *Builder) setDTypes(text []byte) {
+func (b *Builder) setDTypes(list []byte) {
 	b.dtypes = b.dtypes[:0]
-	l := &b.lex
-	l.Reset(text)
-	for l.Array(); l.More(); {
-		if l.Peek() == '"' {
-			b.addDType(b.listTexts.String(l.Str()))
+	rest, _ := bytes.CutPrefix(bytes.TrimSpace(list), []byte("["))
+	for element, rest := cutElement(rest); len(element) > 0; element, rest = cutElement(rest) {
+		if element[0] == '"' {
+			b.addDType(b.listTexts.String(unquote(element)))
 			continue
 		}
-		l.Skip()
 		b.bad(FieldInputDTypes)
 		b.addDType("")
 	}
+}
+
+// cutElement returns the first element of a JSON list without its opening bracket, and the elements behind it.
+func cutElement(list []byte) (element, rest []byte) {
+	depth := 0
+	quoted := false
+	for i := 0; i < len(list); i++ {
+		switch c := list[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case quoted:
+		case c == '[' || c == '{':
+			depth++
+		case depth > 0 && (c == ']' || c == '}'):
+			depth--
+		case depth == 0 && c == ']':
+			return bytes.TrimSpace(list[:i]), nil
+		case depth == 0 && c == ',':
+			return bytes.TrimSpace(list[:i]), list[i+1:]
+		}
+	}
+	return nil, nil
+}
+
+// unquote returns the text of a JSON string.
+func unquote(quoted []byte) []byte {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return quoted[1 : len(quoted)-1]
+	}
+	text := ""
+	_ = json.Unmarshal(quoted, &text) // valid by the contract of SetList
+	return []byte(text)
 }
 
 // SetStrs adds an attribute with a list of strings.
@@ -341,7 +375,7 @@ func appendStrs[S ~string](dst []byte, list []S) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = lexer.AppendString(dst, string(s))
+		dst = scalar.AppendString(dst, string(s))
 	}
 	return append(dst, ']')
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/optrace/optrace/internal/model/opfields"
 	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 )
 
@@ -165,7 +166,7 @@ func (d *Decoder) adjustedCount() float64 {
 		}
 		return 0
 	}
-	f, ok := lexer.ParseFloat(text)
+	f, ok := scalar.ParseFloat(text)
 	if !ok || f < 1 {
 		d.Entry.Warn |= op.WarnBadValue
 		return 0
@@ -284,7 +285,7 @@ func (d *Decoder) valid(b []byte) string {
 	}
 	if !utf8.Valid(b) {
 		d.Entry.Warn |= op.WarnInvalidUTF8
-		return lexer.ValidUTF8(string(b))
+		return scalar.ValidUTF8(string(b))
 	}
 	return d.strings.String(b)
 }
@@ -310,7 +311,7 @@ func (d *Decoder) Integer(warning op.Warning) op.Int {
 	case c == '-' || '0' <= c && c <= '9':
 		n, ok = d.Lex.Int()
 	case c == '"':
-		n, ok = lexer.ParseInt(d.Lex.Str())
+		n, ok = scalar.ParseInt(d.Lex.Str())
 	case d.Lex.Null():
 		return op.Int{}
 	default:
@@ -343,7 +344,7 @@ func (d *Decoder) id(to []byte, none bool) {
 			return
 		}
 		text := d.Lex.Str()
-		if ok = lexer.ParseID(to, text); len(text) == 0 {
+		if ok = scalar.ParseID(to, text); len(text) == 0 {
 			return
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/read/budget"
-	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 )
 
@@ -115,7 +115,7 @@ func SetResourceAttr(r *op.Resource, index *AttrIndex, a op.Attr) {
 		r.Service = a.Value
 		return
 	case attrkey.Rank, attrkey.WorldSize:
-		if n, ok := lexer.ParseInt([]byte(strings.TrimSpace(a.Value))); ok && n >= 0 {
+		if n, ok := scalar.ParseInt([]byte(strings.TrimSpace(a.Value))); ok && n >= 0 {
 			if a.Key == attrkey.Rank {
 				r.Rank = op.Known(n)
 			} else {
@@ -124,7 +124,7 @@ func SetResourceAttr(r *op.Resource, index *AttrIndex, a op.Attr) {
 			return
 		}
 	}
-	n, ok := lexer.ParseInt([]byte(a.Value))
+	n, ok := scalar.ParseInt([]byte(a.Value))
 	switch {
 	case a.Key == attrkey.HostName:
 		r.Host = a.Value
@@ -244,11 +244,11 @@ func FloatAttr(key string, v float64) op.Attr {
 // SetNumber sets the value of an attribute to a number in JSON.
 func SetNumber(a *op.Attr, text []byte) {
 	if bytes.ContainsAny(text, ".eE") {
-		if f, ok := lexer.ParseFloat(text); ok && !math.IsInf(f, 0) {
+		if f, ok := scalar.ParseFloat(text); ok && !math.IsInf(f, 0) {
 			*a = FloatAttr(a.Key, f)
 			return
 		}
-	} else if n, ok := lexer.ParseInt(text); ok {
+	} else if n, ok := scalar.ParseInt(text); ok {
 		a.Value = strconv.FormatInt(n, 10)
 		a.Type = op.AttrInt
 		return
@@ -263,10 +263,10 @@ func SetRaw(a *op.Attr, text string) {
 	a.Type = op.AttrJSON
 	if text == "true" || text == "false" {
 		a.Type = op.AttrBool
-	} else if base64, ok := lexer.CutBytes(text); ok {
+	} else if base64, ok := scalar.CutBytes(text); ok {
 		a.Value = base64
 		a.Type = op.AttrBytes
-	} else if f, ok := lexer.CutDouble(text); ok {
+	} else if f, ok := scalar.CutDouble(text); ok {
 		*a = FloatAttr(a.Key, f)
 	}
 }
@@ -339,8 +339,8 @@ func (x *AttrIndex) Set(attrs []op.Attr, a op.Attr) []op.Attr {
 
 // ValidAttr returns a with valid UTF-8.
 func ValidAttr(a op.Attr) op.Attr {
-	a.Key = lexer.ValidUTF8(a.Key)
-	a.Value = lexer.ValidUTF8(a.Value)
+	a.Key = scalar.ValidUTF8(a.Key)
+	a.Value = scalar.ValidUTF8(a.Value)
 	return a
 }
 
@@ -377,10 +377,10 @@ func LinkAttr(l *op.Link, a op.Attr) op.Warning {
 	ok := false
 	switch a.Type {
 	case op.AttrText, op.AttrInt:
-		n, ok = lexer.ParseInt([]byte(strings.TrimSpace(a.Value)))
+		n, ok = scalar.ParseInt([]byte(strings.TrimSpace(a.Value)))
 	case op.AttrFloat:
 		f, _ := strconv.ParseFloat(a.Value, 64)
-		n, ok = lexer.IntegralFloat(f)
+		n, ok = scalar.IntegralFloat(f)
 	}
 	if !ok {
 		return op.WarnBadValue

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/internal/read/marks"
-	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 )
 
@@ -83,7 +83,7 @@ func (s *Ranges) Path(i int32, at int64) string {
 	nested := true // each range lies within the next
 	for n, in := 0, i; in >= 0 && n < marks.MaxDepth && len(names) < marks.MaxPath; n++ {
 		if plain(in) && !s.Mark(in).IsStep() {
-			names = append(names, lexer.ValidUTF8(s.Text(s.At(in).Name)))
+			names = append(names, scalar.ValidUTF8(s.Text(s.At(in).Name)))
 		}
 		next := s.Outside(in, at)
 		nested = nested && next == s.At(in).Parent

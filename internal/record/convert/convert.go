@@ -13,7 +13,7 @@ import (
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/internal/record/span"
-	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -248,15 +248,15 @@ func attrOf(kv attribute.KeyValue) op.Attr {
 func appendJSON(dst []byte, v attribute.Value, depth int) []byte {
 	switch v.Type() {
 	case attribute.STRING:
-		return lexer.AppendString(dst, v.AsString())
+		return scalar.AppendString(dst, v.AsString())
 	case attribute.INT64:
 		return strconv.AppendInt(dst, v.AsInt64(), 10)
 	case attribute.FLOAT64:
-		return lexer.AppendDouble(dst, v.AsFloat64())
+		return scalar.AppendDouble(dst, v.AsFloat64())
 	case attribute.BOOL:
 		return strconv.AppendBool(dst, v.AsBool())
 	case attribute.BYTESLICE:
-		return lexer.AppendBytes(dst, base64.StdEncoding.EncodeToString(v.AsByteSlice()))
+		return scalar.AppendBytes(dst, base64.StdEncoding.EncodeToString(v.AsByteSlice()))
 	}
 	if depth == maxListDepth {
 		return append(dst, "null"...)
@@ -278,7 +278,7 @@ func appendJSON(dst []byte, v attribute.Value, depth int) []byte {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = append(lexer.AppendString(dst, string(kv.Key)), ':')
+			dst = append(scalar.AppendString(dst, string(kv.Key)), ':')
 			dst = appendJSON(dst, kv.Value, depth+1)
 		}
 		return append(dst, '}')

@@ -218,7 +218,7 @@ func TestForget(t *testing.T) {
 }
 
 // Sums below roots that never end take the memory of the bound, and the operations of evicted sums are counted. New
-// roots have their summaries. Row M1 of docs/reliability.md.
+// roots have their summaries. See docs/reliability.md.
 func TestLeakedSumsStayBounded(t *testing.T) {
 	cases.Rare(t)
 	cases.NotUnderRace(t, cases.OneGoroutine)

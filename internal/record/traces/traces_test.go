@@ -51,7 +51,7 @@ func below(r *Roots, traceNumber, parent int) string {
 }
 
 // Spans that never end, in any number of traces, roots and children, take the memory of the bound. An old trace in use
-// and all new ones have their roots, and no operation has a root that is not above it. Row M1 of docs/reliability.md.
+// and all new ones have their roots, and no operation has a root that is not above it. See docs/reliability.md.
 func TestLeakedSpansStayBounded(t *testing.T) {
 	const training, second, third = anyShard, 2, 1 << 29
 	for _, tt := range []struct {

@@ -19,10 +19,10 @@ var importRules = map[string]struct {
 	own     []string // paths of this module, with all packages below
 	foreign []string // paths of other modules
 }{
-	"op":         {own: []string{"internal/text/lexer", "internal/model/attrkey", "internal/model/unmarshal"}},
+	"op":         {own: []string{"internal/text/scalar", "internal/model/attrkey", "internal/model/unmarshal"}},
 	"op/attr":    {own: codecs},
 	"op/entries": {own: codecs},
-	"tensorconv": {own: []string{"op", "internal/text/lexer", "internal/model/attrkey", "internal/model/unmarshal"},
+	"tensorconv": {own: []string{"op", "internal/text/scalar", "internal/model/attrkey", "internal/model/unmarshal"},
 		foreign: otelAPI},
 	"deviceclock": {},
 	"internal/text": {own: []string{"op", "internal/model/attrkey", "internal/model/unmarshal", "internal/text"},

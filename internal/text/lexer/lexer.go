@@ -1,3 +1,6 @@
+// Package lexer scans JSON text without reflection and allocation. Every JSON reader of this module uses it; it knows no
+// format. A [Lexer] reads any valid text and describes errors. Functions over an index, such as [Literal] and [Digits],
+// read text of an expected form fast.
 package lexer
 
 import (
@@ -6,6 +9,8 @@ import (
 	"fmt"
 	"regexp"
 	"unicode/utf8"
+
+	"github.com/optrace/optrace/internal/text/scalar"
 )
 
 // MaxDepth bounds the nesting of values. Attributes of OTLP nest deepest.
@@ -132,7 +137,7 @@ func (l *Lexer) open(opening, closing byte, expected string) {
 	l.stack = append(l.stack, frame{closing: closing, first: true})
 }
 
-// AnyObject is Object for a value of any type: it skips any other, and reports false.
+// AnyObject is Object, except that it skips a value of another type and reports false.
 func (l *Lexer) AnyObject() bool { return l.openAny('{', l.Object) }
 
 // AnyArray is AnyObject for an array.
@@ -185,12 +190,12 @@ func (l *Lexer) Key() []byte {
 	return k
 }
 
-// Int reads a number like [ParseInt]. ok is false for a number outside an int64. Any other value is an error.
+// Int reads a number like [scalar.ParseInt]. ok is false for a number outside an int64. Any other value is an error.
 func (l *Lexer) Int() (v int64, ok bool) {
 	l.Peek()
 	v, end := Integer(l.buf, l.pos) // the usual case: no fraction or exponent follows
 	if uint(end) >= uint(len(l.buf)) || l.buf[end] == '.' || l.buf[end]|0x20 == 'e' {
-		return ParseInt(l.Number())
+		return scalar.ParseInt(l.Number())
 	}
 	l.pos = end
 	return v, true
@@ -225,7 +230,7 @@ func (l *Lexer) Number() []byte {
 	return l.buf[start:end]
 }
 
-// AnyNumber is Number for a value of any type: it skips any other, and returns nil.
+// AnyNumber is Number, except that it skips a value of another type and returns nil.
 func (l *Lexer) AnyNumber() []byte {
 	if c := l.Peek(); c == '-' || '0' <= c && c <= '9' {
 		return l.Number()
@@ -428,7 +433,7 @@ func Mend(text []byte, depth int) (mended []byte, found bool) {
 				return fmt.Appendf(nil, `\u%04x`, part[0])
 			})
 		case depth <= 0, nonFinite.Match(token):
-			return AppendString(nil, string(token))
+			return scalar.AppendString(nil, string(token))
 		}
 		return token
 	})

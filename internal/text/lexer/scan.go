@@ -3,6 +3,8 @@ package lexer
 import (
 	"encoding/binary"
 	"math/bits"
+
+	"github.com/optrace/optrace/internal/text/scalar"
 )
 
 // The functions in this file read text of an expected form: without white space and escapes, numbers in their usual form.
@@ -107,7 +109,7 @@ func notPlain(word uint64) uint64 {
 // QuotedHex reads a string of exactly 2×len(dst) hexadecimal digits into dst. dst is undefined otherwise.
 func QuotedHex(b []byte, i int, dst []byte) int {
 	end := i + 1 + 2*len(dst)
-	if i < 0 || end >= len(b) || b[i] != '"' || b[end] != '"' || !DecodeHex(dst, b[i+1:end]) {
+	if i < 0 || end >= len(b) || b[i] != '"' || b[end] != '"' || !scalar.DecodeHex(dst, b[i+1:end]) {
 		return -1
 	}
 	return end + 1
@@ -235,6 +237,16 @@ func Micros(b []byte, i int) (ns int64, end int) {
 		i += 1 + m
 	}
 	return int64(u), i
+}
+
+// ParseMicros returns the nanoseconds of a number of microseconds in JSON, rounded half away from zero. It computes
+// exactly, not through float64. ok is false on overflow.
+func ParseMicros(text []byte) (ns int64, ok bool) {
+	if ns, end := Micros(text, 0); end >= 0 && end == len(text) { // the usual case
+		return ns, true
+	}
+	ns, _, ok = scalar.Scaled(text, 3)
+	return ns, ok
 }
 
 const maxDigits = 19

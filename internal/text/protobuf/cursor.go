@@ -9,7 +9,7 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 )
 
 // The wire types of fields.
@@ -261,7 +261,7 @@ func AppendBytes(dst []byte, field int, v []byte) []byte {
 // AppendText appends a text field, even an empty one. Protocol Buffers allow only UTF-8 in text: U+FFFD replaces
 // every invalid byte.
 func AppendText(dst []byte, field int, s string) []byte {
-	s = lexer.ValidUTF8(s)
+	s = scalar.ValidUTF8(s)
 	return append(AppendHead(dst, field, len(s)), s...)
 }
 

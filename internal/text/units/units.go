@@ -33,7 +33,7 @@ func DurationFloat(ns float64) string {
 	return long(ns)
 }
 
-// longFrom is the shortest duration whose seconds round to a minute.
+// longFrom is the shortest duration that rounds to a minute.
 const longFrom = 59.95e9
 
 // long writes a duration of a minute or more in two units, the second one whole.
@@ -128,7 +128,8 @@ func Percent(share float64) string {
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// scale writes v in the first unit below the next one after rounding: 999.9996 µs is "1.00 ms", not "1000 µs".
+// scale writes v in the first unit in which the rounded number is less than the next unit: 999.9996 µs is "1.00 ms",
+// not "1000 µs".
 func scale(v float64, units []unit) string {
 	if !finite(v) {
 		return "-"
@@ -159,7 +160,7 @@ func decimals(v float64) int {
 	return 0
 }
 
-// format writes v with three significant digits. Whole numbers of an indivisible base unit have no point.
+// format writes v with three significant digits. Whole numbers of a base unit have no decimals.
 func format(v float64, base bool) string {
 	if base && v == math.Trunc(v) {
 		return strconv.FormatFloat(v, 'f', 0, 64)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 )
 
@@ -96,9 +97,9 @@ func (v *Value) integer() (n int64, ok bool) {
 	case Integer:
 		return v.Int, true
 	case Float:
-		return lexer.IntegralFloat(v.Float)
+		return scalar.IntegralFloat(v.Float)
 	case Text:
-		return lexer.ParseInt(v.Bytes)
+		return scalar.ParseInt(v.Bytes)
 	}
 	return 0, false
 }
@@ -149,7 +150,7 @@ func adjustedCount(_ *Batch, _ *Form, v Value, to *Meaning) {
 	case Float:
 		to.float = v.Float
 	case Text:
-		to.float, ok = lexer.ParseFloat(v.Bytes)
+		to.float, ok = scalar.ParseFloat(v.Bytes)
 	default:
 		var n int64
 		n, ok = v.integer()

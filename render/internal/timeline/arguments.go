@@ -7,7 +7,7 @@ import (
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/model/opmodel"
-	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/internal/spanattr"
 )
@@ -93,7 +93,7 @@ func AppendObject(dst []byte, args []op.Attr) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(lexer.AppendString(dst, args[i].Key), ':')
+		dst = append(scalar.AppendString(dst, args[i].Key), ':')
 		dst = args[i].AppendJSONValue(dst)
 	}
 	return append(dst, '}')

@@ -9,6 +9,7 @@ import (
 
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/internal/text/protobuf"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 )
 
@@ -210,17 +211,17 @@ func appendJSON(dst []byte, v any, always bool) []byte {
 		case math.IsInf(v, -1):
 			return append(dst, `"-Infinity"`...)
 		case v != 0 || always:
-			return lexer.AppendDouble(dst, v)
+			return scalar.AppendDouble(dst, v)
 		}
 	case string:
 		if v != "" || always {
-			return lexer.AppendString(dst, v)
+			return scalar.AppendString(dst, v)
 		}
 	case Text:
-		return lexer.AppendString(dst, string(v))
+		return scalar.AppendString(dst, string(v))
 	case ID:
 		if len(v) > 0 || always {
-			return append(lexer.AppendHex(append(dst, '"'), v), '"')
+			return append(scalar.AppendHex(append(dst, '"'), v), '"')
 		}
 	case []byte:
 		if len(v) > 0 || always {
@@ -231,7 +232,7 @@ func appendJSON(dst []byte, v any, always bool) []byte {
 	case []Message:
 		return appendList(dst, v, always, func(dst []byte, m Message) []byte { return m.AppendJSON(dst) })
 	case []string:
-		return appendList(dst, v, always, lexer.AppendString)
+		return appendList(dst, v, always, scalar.AppendString)
 	case []int32:
 		return appendList(dst, v, always, func(dst []byte, n int32) []byte { return appendJSON(dst, n, true) })
 	case []int64:
@@ -260,7 +261,7 @@ func appendList[T any](dst []byte, list []T, always bool, element func([]byte, T
 type Attributes []op.Attr
 
 func appendAttribute(dst []byte, a op.Attr) []byte {
-	dst = lexer.AppendString(append(dst, `{"key":`...), a.Key)
+	dst = scalar.AppendString(append(dst, `{"key":`...), a.Key)
 	return append(valueOf(&a).AppendJSON(append(dst, `,"value":`...)), '}')
 }
 
@@ -311,7 +312,7 @@ func jsonValue(x *lexer.Lexer) Message {
 		return objectValue(x)
 	}
 	number := x.Number()
-	if n, ok := lexer.ParseInt(number); ok && !bytes.ContainsAny(number, ".eE") {
+	if n, ok := scalar.ParseInt(number); ok && !bytes.ContainsAny(number, ".eE") {
 		return intValue(n)
 	}
 	f, _ := strconv.ParseFloat(string(number), 64) // an infinity where it is too large
@@ -326,10 +327,10 @@ func doubleValue(f float64) Message { return Message{{4, "doubleValue", Always{f
 func objectValue(x *lexer.Lexer) Message {
 	m := x.Mark()
 	raw := string(x.Raw())
-	if f, ok := lexer.CutDouble(raw); ok {
+	if f, ok := scalar.CutDouble(raw); ok {
 		return doubleValue(f)
 	}
-	if text, ok := lexer.CutBytes(raw); ok {
+	if text, ok := scalar.CutBytes(raw); ok {
 		if b, err := base64.StdEncoding.DecodeString(text); err == nil {
 			return Message{{7, "bytesValue", Always{b}}}
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/internal/text/protobuf"
+	"github.com/optrace/optrace/internal/text/scalar"
 )
 
 // JSON reads the next messages in a lexer.
@@ -79,7 +80,7 @@ func (m *jsonMessage) id(dst []byte) (ok bool) {
 		return true
 	}
 	text := m.Str()
-	return len(text) == 0 || lexer.ParseID(dst, text) || parseBase64ID(dst, text)
+	return len(text) == 0 || scalar.ParseID(dst, text) || parseBase64ID(dst, text)
 }
 
 // parseBase64ID parses an id in base64, as protobuf's own JSON has it, or the base64 of its hexadecimal digits.
@@ -93,15 +94,15 @@ func parseBase64ID(dst, text []byte) (ok bool) {
 		copy(dst, b)
 		return true
 	}
-	return lexer.ParseID(dst, b)
+	return scalar.ParseID(dst, b)
 }
 
 func (m *jsonMessage) integer() (int64, bool) {
-	return lexer.ParseInt(m.numberText())
+	return scalar.ParseInt(m.numberText())
 }
 
 func (m *jsonMessage) double() (float64, bool) {
-	return lexer.ParseFloat(m.numberText())
+	return scalar.ParseFloat(m.numberText())
 }
 
 // numberText reads a number, also a quoted one, and returns its text, nil for any other value.
@@ -150,7 +151,7 @@ func (m *jsonMessage) enum(names []string) int64 {
 			return int64(n)
 		}
 	}
-	n, _ := lexer.ParseInt(text)
+	n, _ := scalar.ParseInt(text)
 	return n
 }
 

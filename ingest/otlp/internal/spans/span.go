@@ -5,8 +5,8 @@ import (
 
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/model/opmodel"
-	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/internal/text/protobuf"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 )
 
@@ -390,7 +390,7 @@ func (d *Decoder) appendVariant(dst []byte, m message, depth int) (value []byte,
 		if !d.builder.Take(escaped * len(text)) {
 			return append(dst, "null"...), true
 		}
-		return lexer.AppendString(dst, string(text)), true
+		return scalar.AppendString(dst, string(text)), true
 	case protobuf.AnyBool:
 		if v, ok := m.boolean(); ok {
 			return strconv.AppendBool(dst, v), true
@@ -401,7 +401,7 @@ func (d *Decoder) appendVariant(dst []byte, m message, depth int) (value []byte,
 		}
 	case protobuf.AnyDouble:
 		if f, ok := m.double(); ok {
-			return lexer.AppendDouble(dst, f), true
+			return scalar.AppendDouble(dst, f), true
 		}
 	case protobuf.AnyArray:
 		return append(d.appendValues(append(dst, '['), m, depth, (*Decoder).appendValue), ']'), true
@@ -409,7 +409,7 @@ func (d *Decoder) appendVariant(dst []byte, m message, depth int) (value []byte,
 		return append(d.appendValues(append(dst, '{'), m, depth, (*Decoder).appendMember), '}'), true
 	case protobuf.AnyBytes: // as JSON has it
 		if text, ok := m.base64(nil); ok {
-			return lexer.AppendBytes(dst, string(text)), true
+			return scalar.AppendBytes(dst, string(text)), true
 		}
 	default:
 		m.skip()
@@ -433,7 +433,7 @@ func (d *Decoder) appendMember(dst []byte, m message, depth int) []byte {
 			m.skip()
 		}
 	}
-	return append(append(lexer.AppendString(dst, key), ':'), value...)
+	return append(append(scalar.AppendString(dst, key), ':'), value...)
 }
 
 // appendValues appends the values of an array or a map, separated by commas. It leaves out values nested too deep.

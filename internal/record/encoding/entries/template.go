@@ -7,7 +7,7 @@ import (
 
 	"github.com/optrace/optrace/internal/record/attrcache"
 	"github.com/optrace/optrace/internal/record/span"
-	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 )
 
@@ -68,7 +68,7 @@ func (f *renderer) device(name string) []byte {
 		slot.Text = name
 		slot.Encoded = slot.Encoded[:0]
 		if utf8.ValidString(name) {
-			slot.Encoded = lexer.AppendString(slot.Encoded, name)
+			slot.Encoded = scalar.AppendString(slot.Encoded, name)
 		}
 	}
 	return slot.Encoded
@@ -105,7 +105,7 @@ func (f *renderer) render(dst []byte, l *template, v *span.Data, p *fields) []by
 		dst = append(append(dst, l.toDevice...), p.device...)
 	}
 	dst = append(dst, l.toMicros...)
-	dst = lexer.AppendMicros(dst, p.duration)
+	dst = scalar.AppendMicros(dst, p.duration)
 	dst = append(dst, l.toStart...)
 
 	if p.second != f.second {
@@ -127,7 +127,7 @@ func (f *renderer) render(dst []byte, l *template, v *span.Data, p *fields) []by
 	at = len(dst) + spanIDAt
 	dst = append(dst, f.idText...)
 	id := v.SpanID()
-	lexer.AppendHex(dst[:at], id[:])
+	scalar.AppendHex(dst[:at], id[:])
 	return append(dst, l.toEnd...)
 }
 
@@ -144,23 +144,23 @@ func (f *renderer) setIDs(v *span.Data, r *span.Root) bool {
 	if parentID == f.parentID && *r == f.root && f.idText != nil {
 		if traceID != f.traceID {
 			f.traceID = traceID
-			lexer.AppendHex(f.idText[:0], traceID[:])
+			scalar.AppendHex(f.idText[:0], traceID[:])
 		}
 		return true
 	}
 	if !utf8.ValidString(r.Name) {
 		return false
 	}
-	text := append(lexer.AppendHex(f.idText[:0], traceID[:]), lineSpanID...)
+	text := append(scalar.AppendHex(f.idText[:0], traceID[:]), lineSpanID...)
 	text = append(text, `0000000000000000"`...)
 	if !parentID.IsZero() {
-		text = append(lexer.AppendHex(append(text, lineParentID...), parentID[:]), '"')
+		text = append(scalar.AppendHex(append(text, lineParentID...), parentID[:]), '"')
 	}
 	if r.Name != "" {
-		text = lexer.AppendString(append(text, lineRoot...), r.Name)
+		text = scalar.AppendString(append(text, lineRoot...), r.Name)
 	}
 	if !r.ID.IsZero() {
-		text = append(lexer.AppendHex(append(text, lineRootID...), r.ID[:]), '"')
+		text = append(scalar.AppendHex(append(text, lineRootID...), r.ID[:]), '"')
 	}
 	f.traceID = traceID
 	f.parentID = parentID

@@ -14,7 +14,7 @@ import (
 
 	"github.com/optrace/optrace/internal/record/encoding"
 	"github.com/optrace/optrace/internal/record/span"
-	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op/attr"
 )
 
@@ -85,7 +85,7 @@ func (c *jsonCodec) scopeEnvelope(s instrumentation.Scope) (prefix, suffix []byt
 	prefix = append(prefix, '{')
 	if s != (instrumentation.Scope{}) {
 		prefix = append(prefix, `"scope":{"name":`...)
-		prefix = lexer.AppendString(prefix, s.Name)
+		prefix = scalar.AppendString(prefix, s.Name)
 		prefix = appendTextMember(prefix, `,"version":`, s.Version)
 		prefix = c.attributes(prefix, `,"attributes":[`, s.Attributes.ToSlice(), 0)
 		prefix = append(prefix, `},`...)
@@ -100,7 +100,7 @@ func (c *jsonCodec) span(dst []byte, v *span.Data, cached *template) []byte {
 	dst = appendIDs(dst, v.Context)
 	dst = appendTextMember(dst, `,"traceState":`, v.Context.TraceState().String())
 	if parentID := v.Parent.SpanID(); parentID.IsValid() {
-		dst = append(lexer.AppendHex(append(dst, `,"parentSpanId":"`...), parentID[:]), '"')
+		dst = append(scalar.AppendHex(append(dst, `,"parentSpanId":"`...), parentID[:]), '"')
 	}
 	dst = appendNumberMember(dst, `,"flags":`, uint64(flags(v.Context.TraceFlags(), v.Parent)))
 	if cached != nil {
@@ -128,8 +128,8 @@ func (c *jsonCodec) span(dst []byte, v *span.Data, cached *template) []byte {
 func appendIDs(dst []byte, s trace.SpanContext) []byte {
 	traceID := s.TraceID()
 	spanID := s.SpanID()
-	dst = lexer.AppendHex(append(dst, `{"traceId":"`...), traceID[:])
-	return append(lexer.AppendHex(append(dst, `","spanId":"`...), spanID[:]), '"')
+	dst = scalar.AppendHex(append(dst, `{"traceId":"`...), traceID[:])
+	return append(scalar.AppendHex(append(dst, `","spanId":"`...), spanID[:]), '"')
 }
 
 func (c *jsonCodec) nameField(dst []byte, name string) []byte {
@@ -143,7 +143,7 @@ func (c *jsonCodec) events(dst []byte, events []sdktrace.Event) []byte {
 	dst = append(dst, `,"events":[`...)
 	for i := range events {
 		e := &events[i]
-		dst = lexer.AppendString(append(dst, `{"name":`...), e.Name)
+		dst = scalar.AppendString(append(dst, `{"name":`...), e.Name)
 		dst = appendTimeMember(dst, `,"timeUnixNano":"`, unixNano(e.Time))
 		dst = c.attributes(dst, `,"attributes":[`, e.Attributes, 0)
 		dst = appendNumberMember(dst, `,"droppedAttributesCount":`, count32(e.DroppedAttributeCount))
@@ -182,7 +182,7 @@ func appendTextMember(dst []byte, key, s string) []byte {
 	if s == "" {
 		return dst
 	}
-	return lexer.AppendString(append(dst, key...), s)
+	return scalar.AppendString(append(dst, key...), s)
 }
 
 func appendNumberMember(dst []byte, key string, n uint64) []byte {
@@ -216,7 +216,7 @@ func (c *jsonCodec) attributes(dst []byte, key string, attrs []attribute.KeyValu
 func (c *jsonCodec) keyValues(dst []byte, attrs []attribute.KeyValue, depth int) []byte {
 	for i := range attrs {
 		dst = append(dst, `{"key":`...)
-		dst = lexer.AppendString(dst, string(attrs[i].Key))
+		dst = scalar.AppendString(dst, string(attrs[i].Key))
 		dst = append(dst, `,"value":`...)
 		dst = c.value(dst, attrs[i].Value, depth)
 		dst = append(dst, '}', ',')
@@ -267,12 +267,12 @@ func (c *jsonCodec) composite(dst []byte, v attribute.Value, depth int) []byte {
 }
 
 func appendJSONString(dst []byte, s string) []byte {
-	return append(lexer.AppendString(append(dst, `{"stringValue":`...), s), '}')
+	return append(scalar.AppendString(append(dst, `{"stringValue":`...), s), '}')
 }
 
 func appendJSONDouble(dst []byte, v float64) []byte {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return lexer.AppendDouble(dst, v) // has the same form
+		return scalar.AppendDouble(dst, v) // has the same form
 	}
-	return append(lexer.AppendFloat(append(dst, `{"doubleValue":`...), v), '}')
+	return append(scalar.AppendFloat(append(dst, `{"doubleValue":`...), v), '}')
 }

@@ -1,4 +1,4 @@
-package lexer
+package scalar
 
 import (
 	"bytes"
@@ -13,24 +13,16 @@ import (
 // exactly, and leading zeros: the text may come from a string. ok is false for any other text.
 func ParseInt(text []byte) (v int64, ok bool) {
 	digits, neg := cutSign(text)
-	if u, n := leadingDigits(digits, 0); 0 < n && n == len(digits) && n <= maxDigits && u < 1<<63 { // the usual case
-		if neg {
-			return -int64(u), true
+	if 0 < len(digits) && len(digits) <= 18 { // the usual case
+		if v, ok = decimal(digits); ok {
+			if neg {
+				v = -v
+			}
+			return v, true
 		}
-		return int64(u), true
 	}
-	v, exact, ok := parseScaled(text, 0)
+	v, exact, ok := Scaled(text, 0)
 	return v, ok && exact
-}
-
-// ParseMicros returns the nanoseconds of a number of microseconds in JSON, rounded half away from zero. It computes
-// exactly, not through float64. ok is false on overflow.
-func ParseMicros(text []byte) (ns int64, ok bool) {
-	if ns, end := Micros(text, 0); end >= 0 && end == len(text) { // the usual case
-		return ns, true
-	}
-	ns, _, ok = parseScaled(text, 3)
-	return ns, ok
 }
 
 // ParseFloat returns the float64 nearest to a JSON number's text; ok is false out of range.
@@ -48,6 +40,17 @@ func IntegralFloat(f float64) (v int64, ok bool) {
 	return int64(f), true
 }
 
+// decimal returns the value of up to 18 digits.
+func decimal(digits []byte) (v int64, ok bool) {
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		v = v*10 + int64(c-'0')
+	}
+	return v, true
+}
+
 func cutSign(text []byte) (rest []byte, neg bool) {
 	if len(text) > 0 && text[0] == '-' {
 		return text[1:], true
@@ -55,12 +58,12 @@ func cutSign(text []byte) (rest []byte, neg bool) {
 	return text, false
 }
 
-// parseScaled returns the value of a decimal text times 10^shift, rounded half away from zero to an integer. exact
+// Scaled returns the value of a decimal text times 10^shift, rounded half away from zero to an integer. exact
 // reports a value without rounding. ok is false for other text or on overflow.
 //
 // The digits d1 d2 … of the text without the point mean 0.d1d2… × 10^point. The first point+shift digits of the scaled
 // value lie before the decimal point.
-func parseScaled(text []byte, shift int) (v int64, exact, ok bool) {
+func Scaled(text []byte, shift int) (v int64, exact, ok bool) {
 	mantissa, neg := cutSign(text)
 	mantissa, exponent, ok := cutExponent(mantissa)
 	point := bytes.IndexByte(mantissa, '.') // digits of the mantissa before the point
@@ -167,6 +170,9 @@ func decodeHex8(dst *[8]byte, src *[16]byte) bool {
 	return bad|bad2 == 0
 }
 
+// ones is a word of bytes of 1.
+const ones = 0x0101010101010101
+
 // eightHexDigits returns the bytes of eight hexadecimal digits, the first one lowest. bad marks other bytes.
 func eightHexDigits(x uint64) (v uint32, bad uint64) {
 	letters := x >> 6 & ones // the bit that letters have
@@ -178,14 +184,6 @@ func eightHexDigits(x uint64) (v uint32, bad uint64) {
 	d = (d<<4 | d>>8) & 0x00ff00ff00ff00ff
 	d = (d | d>>8) & 0x0000ffff0000ffff
 	return uint32(d | d>>16), bad
-}
-
-func hex4(b []byte, i int) (rune, bool) {
-	var v [2]byte
-	if i+4 > len(b) || !DecodeHex(v[:], b[i:i+4]) {
-		return 0, false
-	}
-	return rune(v[0])<<8 | rune(v[1]), true
 }
 
 // ParseID reads an id of 8 or 16 bytes, perhaps only the low 8 of 16, in hexadecimal. A bad id becomes zero.

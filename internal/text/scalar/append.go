@@ -1,15 +1,12 @@
-// Package lexer appends and scans JSON text without reflection and allocation. Every JSON reader and writer of this
-// module uses it; it knows no format. It has three parts: the Append functions write values, a [Lexer] reads any valid
-// text and describes errors, and functions over an index, such as [Literal] and [Digits], read text of an expected
-// form fast.
-package lexer
+// Package scalar appends and parses single values of JSON without reflection and allocation: strings, numbers and ids.
+// It knows no document; internal/text/lexer reads those.
+package scalar
 
 import (
 	"bytes"
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -142,91 +139,6 @@ func cutScalar(text, prefix string) (inner string, ok bool) {
 		return "", false
 	}
 	return inner, true
-}
-
-// Str reads a string and returns its unescaped bytes, valid until the next call. Invalid UTF-8 stays.
-func (l *Lexer) Str() []byte {
-	if l.Peek() != '"' {
-		l.fail("expected a string")
-		return nil
-	}
-	if text, end := Quoted(l.buf, l.pos); end >= 0 {
-		l.pos = end
-		return text
-	}
-	start := l.pos + 1
-	return l.escaped(start, start+PlainPrefix(l.buf[start:]))
-}
-
-// AnyStr is Str for a value of any type: it skips any other, and returns nil.
-func (l *Lexer) AnyStr() []byte {
-	if l.Peek() == '"' {
-		return l.Str()
-	}
-	l.Skip()
-	return nil
-}
-
-// escapes are the characters of letters behind a backslash, 0 for other letters.
-var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
-
-// escaped reads the string at start. Its first byte that is not plain is at i.
-func (l *Lexer) escaped(start, i int) []byte {
-	out := append(l.scratch[:0], l.buf[start:i]...)
-	for i+1 < len(l.buf) && l.buf[i] == '\\' {
-		switch e := l.buf[i+1]; {
-		case e == 'u':
-			r, n := l.unicode(i)
-			if n == 0 {
-				return nil
-			}
-			out = utf8.AppendRune(out, r)
-			i += n - 2
-		case escapes[e] != 0:
-			out = append(out, escapes[e])
-		default:
-			l.failAt("invalid escape in a string", i)
-			return nil
-		}
-		i += 2
-		n := PlainPrefix(l.buf[i:])
-		out = append(out, l.buf[i:i+n]...)
-		i += n
-	}
-	l.scratch = out
-	switch {
-	case i >= len(l.buf) || l.buf[i] == '\\':
-		l.failEnd()
-		return nil
-	case l.buf[i] != '"':
-		l.failAt("control character in a string", i)
-		return nil
-	}
-	l.pos = i + 1
-	return out
-}
-
-// unicode decodes the \uXXXX at i and a low surrogate behind it, and returns their size; 0 after an error.
-func (l *Lexer) unicode(i int) (r rune, size int) {
-	r, ok := hex4(l.buf, i+2)
-	switch {
-	case i+6 > len(l.buf):
-		l.failEnd()
-		return 0, 0
-	case !ok:
-		l.failAt(`invalid \u escape in a string`, i)
-		return 0, 0
-	case !utf16.IsSurrogate(r):
-		return r, 6
-	}
-	if i+7 < len(l.buf) && l.buf[i+6] == '\\' && l.buf[i+7] == 'u' {
-		if low, ok := hex4(l.buf, i+8); ok {
-			if full := utf16.DecodeRune(r, low); full != utf8.RuneError {
-				return full, 12
-			}
-		}
-	}
-	return utf8.RuneError, 6
 }
 
 // ValidUTF8 returns v with U+FFFD for each byte that is not UTF-8, like encoding/json.

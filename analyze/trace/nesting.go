@@ -1,0 +1,45 @@
+package trace
+
+import "slices"
+
+// Nesting answers which rows are below others.
+type Nesting struct {
+	rows []int32 // of the tree, top down
+	// Place is the index of each row in rows. Size is the number of rows at or below it. A duplicate has the
+	// values of the first row with its ids.
+	Place, Size []int32
+}
+
+// Nesting returns the nesting of the tree.
+func (f *Forest) Nesting() *Nesting {
+	n := &Nesting{
+		rows:  make([]int32, 0, f.Len()),
+		Place: make([]int32, f.Len()), Size: make([]int32, f.Len()),
+	}
+	for r := range f.Tree.topDown() {
+		n.Place[r] = int32(len(n.rows))
+		n.rows = append(n.rows, r)
+	}
+	for _, r := range slices.Backward(n.rows) {
+		n.Size[r]++
+		if parent := f.Tree.Parent[r]; parent != NoRow {
+			n.Size[parent] += n.Size[r]
+		}
+	}
+	for r, original := range f.Tree.Originals {
+		if f.Has(int32(r), FlagDuplicate) {
+			n.Place[r] = n.Place[original]
+			n.Size[r] = n.Size[original]
+		}
+	}
+	return n
+}
+
+// Rows returns the rows of the tree, each after its parent.
+func (n *Nesting) Rows() []int32 { return n.rows }
+
+// Within reports whether r equals above or is below it.
+func (n *Nesting) Within(r, above int32) bool {
+	d := n.Place[r] - n.Place[above]
+	return d >= 0 && d < n.Size[above]
+}
