@@ -89,7 +89,7 @@ bounds: ## every command on twice as much of everything: an hour
 faults: ## kills, files that are taken away and files without room, ROUNDS times: a minute each
 	OPTRACE_CASES=all $(GO) test -run '^TestRecordingSurvivesFaults$$' -count=$(ROUNDS) -parallel=8 -timeout=0 .
 
-release: ## the command for linux, darwin and windows on amd64 and arm64, with its version and SHA-256 sums, in dist/
+release: ## the command for linux, darwin and windows on amd64 and arm64, with its version, SBOMs and SHA-256 sums, in dist/
 	GO="$(GO)" .ci/release
 
 generate: ## generated files: constants and tables from docs/registry, listings of the API

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,10 +83,15 @@ type view struct {
 		Segments [][3]int64
 		Link     string
 	}
-	LaunchDevices []int `json:"launch_devices"`
-	Findings      []json.RawMessage
-	Selections    []struct{ Section string }
-	Report        json.RawMessage
+	LaunchDevices []int   `json:"launch_devices"`
+	StepStarts    []int64 `json:"step_starts"`
+	Latencies     []struct {
+		Name         string
+		Starts, Durs []int64
+	}
+	Findings   []json.RawMessage
+	Selections []struct{ Section string }
+	Report     json.RawMessage
 }
 
 var (
@@ -145,6 +151,7 @@ func TestColumns(t *testing.T) {
 	}
 	check.Equal(t, "columns", want, c)
 	check.Equal(t, "names", []string{"POST /predict", "matmul", "relu"}, v.Names)
+	check.Equal(t, "starts of steps", []int64{100}, v.StepStarts)
 	check.Equal(t, "shapes", []string{"", "64x784, 784x256 → 64x256 f32"}, v.Shapes)
 	if v.SpanNS != 1000 || len(v.Steps) != 1 || v.Steps[0] != 3 || len(v.Devices) != 1 ||
 		v.Devices[0].Label != "cuda:0" {
@@ -168,6 +175,34 @@ func TestColumns(t *testing.T) {
 	if !strings.Contains(page, "1 without a start") {
 		t.Error("the operation without a start is not mentioned")
 	}
+}
+
+// A page of more requests than it shows has the latencies of all, by name and in order of time.
+func TestLatenciesAreOfAllRequests(t *testing.T) {
+	const shown, all = 2000, 2003
+	var records []op.Record
+	for i := range int64(all) {
+		id := op.TraceID{15: byte(i), 14: byte(i >> 8), 0: 1}
+		root, o := request(1_000+10*(all-i), 5), operation("matmul", 2, 1_000+10*(all-i), 3)
+		root.Span.TraceID, o.Entry.TraceID = id, id
+		if i%2 == 1 {
+			root.Span.Name = "other"
+		}
+		records = append(records, root, o)
+	}
+	v, _ := decode(t, pageOf(t, html.Options{}, records...))
+	if len(v.Requests) != shown || len(v.Latencies) != 2 {
+		t.Fatalf("%d requests, %d names", len(v.Requests), len(v.Latencies))
+	}
+	for i, want := range []int{all/2 + 1, all / 2} {
+		l := v.Latencies[i]
+		starts := slices.Repeat([]int64{20}, want)
+		starts[0] = int64(10 * i)
+		check.Equal(t, "starts of "+l.Name, starts, l.Starts)
+		check.Equal(t, "durations of "+l.Name, slices.Repeat([]int64{5}, want), l.Durs)
+	}
+	v, _ = decode(t, pageOf(t, html.Options{}, records[:2*shown]...))
+	check.Equal(t, "latencies of requests that are all shown", 0, len(v.Latencies))
 }
 
 // Kernels have the arguments of their launch.

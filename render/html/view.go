@@ -44,6 +44,10 @@ type view struct {
 	Errors   []string  `json:"errors"`
 	Requests []request `json:"requests"`
 	Total    int       `json:"requests_total"`
+	// StepStarts has the start of each of the report's steps.
+	StepStarts []op.Int `json:"step_starts"`
+	// Latencies has all requests of each name, if there are more than Requests.
+	Latencies []*latencies `json:"latencies,omitempty"`
 	// Links has the source and target rows of links, LinksTotal the number of all links.
 	Links      [][2]int32 `json:"links"`
 	LinksTotal int        `json:"links_total"`
@@ -89,6 +93,34 @@ type request struct {
 	SharedTotal int      `json:"shared_total,omitempty"`
 	SharedNS    int64    `json:"shared_ns,omitempty"`
 	Link        string   `json:"link,omitempty"`
+}
+
+// latencies are the starts of the requests of a name, each from the one before, and their durations.
+type latencies struct {
+	Name      string  `json:"name"`
+	Starts    []int64 `json:"starts"`
+	Durations []int64 `json:"durs"`
+}
+
+// latenciesOf returns the latencies of requests by name.
+func latenciesOf(list []requests.Request, origin int64) []*latencies {
+	inOrder := slices.Clone(list)
+	slices.SortStableFunc(inOrder, func(a, b requests.Request) int { return cmp.Compare(a.StartNS.V, b.StartNS.V) })
+	var all []*latencies
+	var names symbols.Table[string]
+	last := make(map[int32]int64)
+	for i := range inOrder {
+		q := &inOrder[i]
+		n := names.ID(q.Name)
+		if int(n) == len(all) {
+			all = append(all, &latencies{Name: q.Name})
+			last[n] = origin
+		}
+		all[n].Starts = append(all[n].Starts, q.StartNS.V-last[n])
+		all[n].Durations = append(all[n].Durations, q.DurationNS.V)
+		last[n] = q.StartNS.V
+	}
+	return all
 }
 
 // shared is an execution for several requests, and one request's part in it.
@@ -142,6 +174,11 @@ func newView(r *analyze.Report, opts Options) (*view, *rows) {
 			v.LaunchDevices = append(v.LaunchDevices, columns.devices.ID(r.Launches.Streams[i].Key))
 		}
 	}
+	for i := range r.Steps {
+		at := r.Steps[i].StartNS
+		at.V -= columns.origin
+		v.StepStarts = append(v.StepStarts, at)
+	}
 	found := requests.Find(r.Forest)
 	slowest := slices.DeleteFunc(found.List, func(q requests.Request) bool {
 		return q.Root.IsZero() || !q.StartNS.Known
@@ -149,7 +186,9 @@ func newView(r *analyze.Report, opts Options) (*view, *rows) {
 	slices.SortStableFunc(slowest, func(a, b requests.Request) int {
 		return cmp.Compare(b.DurationNS.V, a.DurationNS.V)
 	})
-	v.Total = len(slowest)
+	if v.Total = len(slowest); v.Total > maxRequests {
+		v.Latencies = latenciesOf(slowest, columns.origin)
+	}
 	slowest = slowest[:min(len(slowest), maxRequests)]
 	for i := range slowest {
 		columns.setRequest(&slowest[i], i)

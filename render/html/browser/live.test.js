@@ -36,13 +36,13 @@ async function serve(listen = "127.0.0.1:0") {
 const START = 1795224124978150123n;
 let sent = 0;
 
-// post sends operations of a name to a server, each a millisecond after the one before.
-async function post(server, name, count = 1, duration = 400_000) {
+// post sends operations of a name to a server, each a millisecond after the one before, and each a step if so given.
+async function post(server, name, count = 1, duration = 400_000, isStep = false) {
   const id = (n, digits) => n.toString(16).padStart(digits, "0");
   const spans = Array.from({ length: count }, () => {
     const start = START + BigInt(++sent) * 1_000_000n;
     return { traceId: id(1, 32), spanId: id(sent, 16), name, startTimeUnixNano: String(start), endTimeUnixNano: String(start + BigInt(duration)),
-      attributes: [{ key: "tensor.op.name", value: { stringValue: name } }, { key: "tensor.device.id", value: { stringValue: "cuda:0" } }] };
+      attributes: [{ key: "tensor.op.name", value: { stringValue: name } }, { key: "tensor.device.id", value: { stringValue: "cuda:0" } }, ...(isStep ? [{ key: "tensor.step", value: { intValue: sent >> 1 } }] : [])] };
   });
   const answer = await fetch(server.addresses["OTLP/HTTP"], { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] }) });
   assert.equal(answer.status, 200);
@@ -157,11 +157,23 @@ test("the reader pauses, goes on, and follows the last seconds", async () => {
   assert.deepEqual([from, to], [span - 5e9, span]);
   await page.evaluate(() => { globalThis.optrace.view.findings = []; globalThis.optrace.cards(); });
   assert.ok(await page.evaluate((h) => document.getElementById("findings").offsetHeight >= h, height), "the page jumps as findings go");
+  // Requests and steps come: the page grows, and what is under the pointer stays there.
+  const slowest = page.locator("section:has(> #slowest)");
+  await slowest.scrollIntoViewIfNeeded();
+  await page.locator("#slowest tbody tr").first().hover();
+  const before = await slowest.evaluate((e) => [e.getBoundingClientRect().top, document.body.scrollHeight]);
+  await post(server, "step", 40, 400_000, true);
+  await page.waitForSelector("#steps svg.strip");
+  await post(server, "other", 3);
+  await shows(page, "other", 5000);
+  const after = await slowest.evaluate((e) => [e.getBoundingClientRect().top, document.body.scrollHeight]);
+  assert.ok(after[1] > before[1] + 100 && Math.abs(after[0] - before[0]) <= 1, `${before} became ${after}`);
+  assert.match((await page.locator("#steps h3").allTextContents()).join("; "), /^steps: 21, p50 2\.00.ms, p95 2\.00.ms; over time; 4\.20 a second began, at most 21 in 50\.0.ms$/);
   const second = await open(server.addresses.page, await page.evaluate(() => location.hash));
   assert.equal(await second.page.inputValue("#range"), "5");
   await second.close();
   await page.selectOption("#range", "");
-  await page.waitForFunction(() => globalThis.optrace.operations.table.given.length === 3);
+  await page.waitForFunction(() => globalThis.optrace.operations.table.given.length === 5);
   assert.deepEqual(faults, []);
   await close();
   await server.stop();

@@ -1,8 +1,8 @@
 // Small charts: bars, stacked bars, histograms and lines as SVG.
 
-import { element } from "./dom.js";
-import { HISTOGRAM_BINS } from "./rows.js";
-import { formatCount, formatTime } from "./units.js";
+import { element, shorten } from "./dom.js";
+import { HISTOGRAM_BINS, quantile } from "./rows.js";
+import { formatCount, formatRate, formatTime } from "./units.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -93,7 +93,7 @@ export function histogram(bins, kind, large = false) {
 }
 
 // ends returns the times below a chart.
-export const ends = (from, to) =>
+const ends = (from, to) =>
   element("div", { class: "ends" }, element("span", {}, formatTime(from)), element("span", {}, formatTime(to)));
 
 function binStart(k) {
@@ -134,7 +134,7 @@ export function latencyBins(values, slow) {
 }
 
 // latencies returns a histogram of durations in which those above slow are marked.
-export function latencies(values, slow) {
+function latencies(values, slow) {
   const { bins, least, most } = latencyBins(values, slow),
     highest = Math.max(1, ...bins.map((b) => b.count));
   const part = (x, y, n, kind) =>
@@ -162,9 +162,9 @@ export function latencies(values, slow) {
   );
 }
 
-// overTime returns marks for durations {at, ns} over the time from 0 to span; those above slow stand out.
-export function overTime(points, slow, span) {
-  const most = Math.max(1, ...points.map((p) => p.ns));
+// overTime returns marks for durations {at, ns} over the time between from and to; those above slow stand out.
+function overTime(list, slow, from, to) {
+  const most = Math.max(...list.map((d) => d.ns));
   return svg(
     "svg",
     {
@@ -172,16 +172,65 @@ export function overTime(points, slow, span) {
       "viewBox": "0 0 1000 100",
       "preserveAspectRatio": "none",
       "role": "img",
-      "aria-label": `latency over time, the highest ${formatTime(most)}`,
+      "aria-label": `durations over time, the highest ${formatTime(most)}`,
     },
-    ...points.map((p) =>
+    ...list.map((d) =>
       svg("rect", {
-        x: (p.at / Math.max(1, span)) * 996,
-        y: 95 - (p.ns / most) * 95,
+        x: ((d.at - from) / (to - from)) * 996,
+        y: 95 - (d.ns / Math.max(1, most)) * 95,
         width: 4,
         height: 5,
-        class: "kind-" + (p.ns > slow ? "collective" : "compute"),
+        class: "kind-" + (d.ns > slow ? "collective" : "compute"),
       }),
     ),
   );
+}
+
+// The most names with charts, and the least durations of a name for one; the parts of the time in a rate.
+const CHARTED = 4,
+  LEAST_CHARTED = 5,
+  RATE_PARTS = 100;
+
+// beginnings counts the durations {at, ns} that begin in each of equal parts of the time between from and to.
+export function beginnings(list, from, to) {
+  const parts = new Array(RATE_PARTS).fill(0);
+  for (const d of list)
+    parts[Math.max(0, Math.min(RATE_PARTS - 1, Math.floor(((d.at - from) / (to - from)) * RATE_PARTS)))]++;
+  return parts;
+}
+
+// series returns charts of the durations {at, ns} of each of the most frequent names, between from and to: how they are
+// distributed, when they were, and how many began. The slow ones, above the 95th percentile, are marked.
+export function series(lists, from, to) {
+  to = Math.max(from + 1, to);
+  return [...lists]
+    .filter(([, list]) => list.length >= LEAST_CHARTED)
+    .sort((a, b) => b[1].length - a[1].length)
+    .slice(0, CHARTED)
+    .flatMap(([name, list]) => {
+      const sorted = list.map((d) => d.ns).sort((a, b) => a - b),
+        slow = quantile(sorted, 0.95),
+        began = beginnings(list, from, to),
+        most = Math.max(...began);
+      const rate = formatRate((list.length / (to - from)) * 1e9, "").trim() + " a second",
+        often = `${rate} began, at most ${formatCount(most)} in ${formatTime((to - from) / RATE_PARTS)}`;
+      const titled = (title, ...charts) =>
+        element("div", {}, element("h3", { class: "small" }, title), ...charts);
+      return [
+        titled(
+          `${shorten(name, 40)}: ${formatCount(list.length)}, p50 ${formatTime(quantile(sorted, 0.5))}, p95 ${formatTime(slow)}`,
+          latencies(sorted, slow),
+        ),
+        titled(
+          `over time; ${often}`,
+          overTime(list, slow, from, to),
+          strip(
+            began.map((n) => n / most),
+            "control",
+            often,
+          ),
+          ends(from, to),
+        ),
+      ];
+    });
 }

@@ -39,6 +39,7 @@ class LivePage extends Page {
     });
     this.follow();
     document.addEventListener("visibilitychange", () => this.poll());
+    document.addEventListener("pointermove", (e) => (this.pointer = [e.clientX, e.clientY]));
     this.pause = PAUSE;
     this.poll();
   }
@@ -144,6 +145,17 @@ class LivePage extends Page {
     this.timer = setTimeout(() => this.poll(), this.pause);
   }
 
+  // hold returns a function that scrolls the page until what is under the pointer, or in the middle of the window, is where
+  // it was.
+  hold() {
+    const [x, y] = this.pointer ?? [innerWidth / 2, innerHeight / 2],
+      place = document.elementFromPoint(x, y)?.closest("main > *"),
+      top = place?.getBoundingClientRect().top;
+    return () => {
+      if (place && !place.hidden) scrollBy({ top: place.getBoundingClientRect().top - top, behavior: "instant" });
+    };
+  }
+
   say(text, reason) {
     const line = byID("live");
     if (line.textContent !== text) line.textContent = text;
@@ -159,7 +171,8 @@ class LivePage extends Page {
     }
     const rows = decodeRows(await inflate(data.rows), data.view.rows);
     if (this.timeline.busy() || this.isPaused) return false; // in the middle of a drag
-    const { view, store, timeline } = this;
+    const { view, store, timeline } = this,
+      release = this.hold();
     const shift = distance(data.view.origin_ns, view.origin_ns),
       whole = timeline.from <= 0 && timeline.to >= timeline.end;
     const before = view.names,
@@ -194,6 +207,7 @@ class LivePage extends Page {
     }
     if (wasPinned) timeline.pin(pinned);
     timeline.surface.fit();
+    release();
     return true;
   }
 

@@ -1,16 +1,10 @@
 // The section of requests.
 
 import { element, push, pushLink, shorten, show } from "./dom.js";
-import { quantile } from "./rows.js";
 import { Table } from "./table.js";
-import { bar, ends, latencies, overTime, stacked, strip } from "./charts.js";
+import { bar, series, stacked } from "./charts.js";
 import { formatCount, formatShare, formatTime } from "./units.js";
 import { time, count, named } from "./columns.js";
-
-// The most names of requests with charts, and the least requests of a name for one.
-const CHARTS = 4,
-  LEAST_CHARTED = 5,
-  RATE_PARTS = 100;
 
 // Requests shows latency and its parts.
 export class Requests {
@@ -63,7 +57,7 @@ export class Requests {
       r.kinds = [...sums].sort((a, b) => b[1] - a[1]).map(([kind, value]) => ({ kind, value, label: kind }));
     }
     this.scale = Math.max(1, ...all.map((r) => r.dur));
-    this.chart(all);
+    this.chart(from ?? -Infinity, to ?? Infinity);
     this.table.options.empty = view.requests_total === 0 ? "no request was recorded" : "no request in the selection";
     this.table.update(
       all,
@@ -74,57 +68,21 @@ export class Requests {
     );
   }
 
-  // chart shows how the latencies of the most frequent names are distributed, and when they were; the slow ones, above
-  // the 95th percentile, are marked.
-  chart(all) {
-    const names = new Map(),
-      { view } = this.page;
-    for (const r of all) {
-      if (!names.has(r.name)) names.set(r.name, []);
-      names.get(r.name).push(r);
+  // chart shows the latencies of all requests of the most frequent names: those of the table, unless the page has more.
+  chart(from, to) {
+    const { view } = this.page,
+      lists = new Map();
+    const add = (name, at, ns) => {
+      if (at < from || at >= to) return;
+      if (!lists.has(name)) lists.set(name, []);
+      lists.get(name).push({ at, ns });
+    };
+    if (!view.latencies) for (const r of view.requests) add(r.name, r.start, r.dur);
+    for (const l of view.latencies ?? []) {
+      let at = 0;
+      l.starts.forEach((after, i) => add(l.name, (at += after), l.durs[i]));
     }
-    const few =
-      view.requests.length < view.requests_total ? ` of the ${formatCount(view.requests.length)} slowest` : "";
-    show(
-      this.charts,
-      ...[...names]
-        .filter(([, list]) => list.length >= LEAST_CHARTED)
-        .sort((a, b) => b[1].length - a[1].length)
-        .slice(0, CHARTS)
-        .flatMap(([name, list]) => {
-          const sorted = list.map((r) => r.dur).sort((a, b) => a - b),
-            slow = quantile(sorted, 0.95);
-          const title = `${shorten(name, 40)}: ${formatCount(list.length)}${few}, p50 ${formatTime(quantile(sorted, 0.5))}, p95 ${formatTime(slow)}`;
-          return [
-            element("div", {}, element("h3", { class: "small" }, title), latencies(sorted, slow)),
-            element(
-              "div",
-              {},
-              element("h3", { class: "small" }, "over time, above p95 marked, and the number that began"),
-              overTime(
-                list.map((r) => ({ at: r.start, ns: r.dur })),
-                slow,
-                view.span_ns,
-              ),
-              this.rate(list),
-              ends(0, view.span_ns),
-            ),
-          ];
-        }),
-    );
-  }
-
-  // rate shows how many requests began in each part of the time.
-  rate(list) {
-    const parts = new Array(RATE_PARTS).fill(0),
-      { span_ns: span } = this.page.view;
-    for (const r of list) parts[Math.min(RATE_PARTS - 1, Math.floor((r.start / Math.max(1, span)) * RATE_PARTS))]++;
-    const most = Math.max(1, ...parts);
-    return strip(
-      parts.map((n) => n / most),
-      "control",
-      `requests that began, at most ${formatCount(most)} in ${formatTime(span / RATE_PARTS)}`,
-    );
+    show(this.charts, ...series(lists, Math.max(0, from), Math.min(view.span_ns, to)));
   }
 
   detail(r) {

@@ -1,7 +1,7 @@
 // The sections of steps, of phases and of the requests of engines.
 
 import { element, shortenName, show } from "./dom.js";
-import { stacked } from "./charts.js";
+import { series, stacked } from "./charts.js";
 import { stepsOf } from "./selected.js";
 import { formatTime, plural } from "./units.js";
 import { time, count, keptTable, named } from "./columns.js";
@@ -54,10 +54,19 @@ export function engines(page, parent) {
 }
 
 // steps fills the section of training steps: the whole steps of operations in the selection.
-export function steps(page, parent, { picked, isWhole }) {
-  const recorded = page.view.report.steps ?? [],
+export function steps(page, parent, { picked, isWhole, from, to }) {
+  const { step_starts: starts, span_ns: span } = page.view,
+    recorded = page.view.report.steps ?? [],
     within = isWhole ? null : stepsOf(page.rows, page.view, picked);
-  const all = isWhole ? recorded : recorded.filter((s) => within.has(s.step));
+  const all = isWhole ? recorded : recorded.filter((s) => within.has(s.step)),
+    loops = new Map();
+  recorded.forEach((s, i) => {
+    const at = starts[i];
+    if (at === null || at < from || at >= to || !(isWhole || within.has(s.step))) return;
+    const loop = s.service ? "steps of " + s.service : "steps";
+    if (!loops.has(loop)) loops.set(loop, []);
+    loops.get(loop).push({ at, ns: s.to_next_ns });
+  });
   const box = element("div", {});
   const most = Math.max(1, ...all.map((s) => s.to_next_ns ?? s.wall_ns ?? 0));
   const times = all
@@ -113,5 +122,6 @@ export function steps(page, parent, { picked, isWhole }) {
     ],
     { label: "steps", empty: recorded.length > 0 ? "no step in the selection" : "no steps were recorded" },
   ).update(all, all.length > 0 ? `${plural(all.length, "step")}, median ${formatTime(median)}` : "");
-  show(parent, box);
+  const charts = element("div", { class: "detail" }, ...series(loops, Math.max(0, from), Math.min(span, to)));
+  show(parent, charts, box);
 }

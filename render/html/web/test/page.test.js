@@ -15,7 +15,7 @@ import { formatOrders, parseOrders, sortRows, tabSeparated } from "../table.js";
 import { printable, shorten } from "../dom.js";
 import { boxColors } from "../colors.js";
 import { layout } from "../flame.js";
-import { latencyBins } from "../charts.js";
+import { beginnings, latencyBins } from "../charts.js";
 import { laneSums, visibleRows } from "../lanes.js";
 import { evidenceText } from "../cards.js";
 import { chromeTrace } from "../main.js";
@@ -347,6 +347,11 @@ test("a histogram of latencies counts each, and marks those above a bound", () =
     [least, most, sum((b) => b.count), sum((b) => b.slow), bins[0].count, bins.at(-1).slow],
     [1, 41, 5, 2, 2, 2],
   );
+});
+
+test("a rate counts each beginning in its part of the time", () => {
+  const parts = beginnings([{ at: 100 }, { at: 100.5 }, { at: 151 }, { at: 199 }], 100, 200);
+  assert.deepEqual([parts.length, parts[0], parts[51], parts[99]], [100, 2, 1, 1]);
 });
 
 test("orders of tables read back", () => {
