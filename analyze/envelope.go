@@ -99,7 +99,9 @@ type Envelope struct {
 	// Models are the stated names of devices, sorted.
 	Unrecorded map[string]int64 `json:"-"`
 	WorldSize  op.Int           `json:"-"`
-	Models     []string         `json:"-"`
+	// Summarized counts operations known from sums only, without times.
+	Summarized int64    `json:"-"`
+	Models     []string `json:"-"`
 }
 
 // DeviceClock bounds the error of times from device clocks.

@@ -147,7 +147,7 @@ func (r *Report) addFindings(f *trace.Forest, facts *findings.Facts) {
 		Files: in.Files, Bytes: in.Bytes, Formats: in.Formats,
 		Spans: in.Spans, Entries: in.Entries, Malformed: in.Malformed, Truncated: in.Truncated, Dropped: in.Dropped,
 		MissingEntries: in.MissingEntries, SuspectDurations: in.SuspectDurations.V, SkippedBy: in.SkippedBy,
-		Suspects: in.Suspects,
+		Suspects: in.Suspects, Summarized: in.Summarized,
 		TimeUnit: in.TimeUnit, EarlyStarts: in.EarlyStarts, BadProducts: in.BadProducts, BadProduct: in.BadProduct,
 	}
 	facts.Coverage = r.Coverage

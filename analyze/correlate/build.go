@@ -97,7 +97,11 @@ func (j *Join) Report(opts Options) *Report {
 		r.addBlame(all, graph)
 	}
 	if opts.Findings {
-		r.Findings = analyze.FindingsOf(forest, r.counts(forest))
+		counts := *r.counts(forest)
+		for i := range r.Requests {
+			counts.Summarized += r.Requests[i].Pruned.NotHeld
+		}
+		r.Findings = analyze.FindingsOf(forest, &counts)
 	}
 	if prices != nil {
 		r.Price = prices.finish(r.Requests)

@@ -28,6 +28,18 @@ func summary(name, device string, count, duration int64) op.Pruned {
 	}
 }
 
+// Without the local batch no bound and no idle time is claimed of operations that are known from sums.
+func TestNoBoundOfPrunedOperations(t *testing.T) {
+	j := join(moved(pruned[:2], service))
+	j.AddPruned(summary("relu", "cuda:0", 2, 5))
+	var texts []string
+	for _, f := range j.Report(correlate.Options{Jaeger: address, Findings: true}).Findings {
+		texts = append(texts, f.Text)
+	}
+	check.Equal(t, "findings", []string{"2 of 3 operations have no times: the backend has their sums only.",
+		"The bound is not known, because work has no times: 1 operation took 40 ns in all."}, texts)
+}
+
 func TestPrunedOperationsAreNotMissing(t *testing.T) {
 	all := []op.Pruned{summary("relu", "cuda:0", 2, 5), summary("relu", "cuda:1", 1, 1), summary("add", "cuda:0", 1, 1)}
 	offline := join(moved(pruned, local)).Report(correlate.Options{})

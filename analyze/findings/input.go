@@ -37,6 +37,13 @@ func (l *list) input() {
 		}
 		l.note(Finding{Kind: Lost, Text: text + ".", Where: where}, float64(n) > much*float64(n+in.Entries))
 	}
+	if all := in.Summarized + in.Entries; float64(in.Summarized) > much*float64(all) {
+		f := says(Lost, where, "%s of %s have no times: the backend has their sums only.",
+			units.Count(in.Summarized), units.Plural(all, "operation"))
+		f.Try = "give the file that the service records, beside the backend"
+		l.note(f, true)
+		l.unknown = cmp.Or(l.unknown, "work has no times")
+	}
 	var what []string
 	n := in.Malformed
 	if n > 0 {

@@ -65,6 +65,9 @@ type Input struct {
 
 	Spans, Entries, Malformed, Truncated, Dropped, MissingEntries, SuspectDurations int64
 
+	// Summarized counts operations known from sums only, without times.
+	Summarized int64
+
 	SkippedBy map[string]int64
 	Suspects  []suspects.Suspect
 

@@ -61,7 +61,7 @@ func (f *correlateFlags) annotateRequests(ctx context.Context, s streams.Streams
 	spans := r.Annotations(f.reportURL)
 	for i, batch := range [][]op.Span{spans[:min(len(spans), 1)], spans[min(len(spans), 1):]} {
 		if err := f.sendSpans(ctx, batch); err != nil {
-			return exit.Output(fmt.Errorf("annotating requests: %w", err))
+			return exit.Output(fmt.Errorf("annotating requests: %w; -otlp URL states the address of the receiver", err))
 		}
 		if i == 0 && len(batch) > 0 && f.jaeger != "" {
 			if err := f.awaitSpan(ctx, &batch[0]); err != nil {
