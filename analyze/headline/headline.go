@@ -120,7 +120,7 @@ func Of(f *Facts) *Headline {
 
 	h.say(h.runText(f, termtext.Clean(device), span))
 	switch t := h.RequestsNS; {
-	case h.StepNS != nil:
+	case h.StepNS != nil && h.StepNS.P50 > 0:
 		h.say(fmt.Sprintf("A step takes %s from start to start (median of %s).", units.Duration(h.StepNS.P50),
 			units.Plural(h.StepNS.Count, "step")))
 	case t == nil:

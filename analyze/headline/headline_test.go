@@ -51,6 +51,8 @@ func TestHeadline(t *testing.T) {
 	}
 	served := headline.Facts{Devices: one, Total: total(4, 0, 0), ExtentNS: run}
 	served.Alike = []requests.Alike{{Name: "POST /", Count: 9, MedianNS: 4 * ms, P95NS: 9 * ms}}
+	atOnce := served
+	atOnce.Steps = []steps.Row{{ToNextNS: op.Known(0)}, {ToNextNS: op.Known(0)}, {ToNextNS: op.Known(5)}}
 	timeless := headline.Facts{Devices: []profile.Device{{DeviceID: "cuda:0"}, {DeviceID: "cuda:1"}},
 		Total: total(4, 0, 0)}
 	for name, test := range map[string]struct {
@@ -70,8 +72,9 @@ func TestHeadline(t *testing.T) {
 			"cuda:0: the busy share is not known, because work is missing."},
 		"no device": {headline.Facts{ExtentNS: run, Host: 7},
 			"No device operation was recorded: the host ran 7 operations within 50.0 ms."},
-		"no starts": {timeless, "2 devices: 4 operations, 40.0 ms in all; starts are not known."},
-		"requests":  {served, "cuda:0: busy 90.0 % of 50.0 ms.|9 requests: p50 4.00 ms, p95 9.00 ms (POST /)."},
+		"no starts":     {timeless, "2 devices: 4 operations, 40.0 ms in all; starts are not known."},
+		"steps at once": {atOnce, "cuda:0: busy 90.0 % of 50.0 ms.|9 requests: p50 4.00 ms, p95 9.00 ms (POST /)."},
+		"requests":      {served, "cuda:0: busy 90.0 % of 50.0 ms.|9 requests: p50 4.00 ms, p95 9.00 ms (POST /)."},
 	} {
 		got := ""
 		if h := headline.Of(&test.facts); h != nil {

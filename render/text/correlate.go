@@ -216,8 +216,11 @@ func (v *correlation) envelope() {
 }
 
 func (v *correlation) endpoints() {
-	if v.empty("ENDPOINTS", len(v.c.Endpoints) == 0,
-		"no requests: no span above an operation; optrace doctor says how there are some") {
+	none := "no requests: no operation has a span above it; optrace doctor says how to record some"
+	if n := v.c.LeftOut.Requests; n > 0 {
+		none = "no requests: -service or another flag leaves out " + units.Plural(n, "request")
+	}
+	if v.empty("ENDPOINTS", len(v.c.Endpoints) == 0, none) {
 		return
 	}
 	const columns = "endpoint:n|service:n8|requests|operations:9|shared:6|mean:5|p50:3|p95:1|max:2|uncovered:4" +

@@ -455,11 +455,12 @@ func TestCorrelationGolden(t *testing.T) {
 		"correlate_80": of(correlated("http://jaeger:16686"), text.Options{Top: 2, Width: 80, Rows: 2}),
 		"correlate_links": of(correlated("http://jaeger:16686"),
 			text.Options{Top: 2, Width: 120, Color: true, Hyperlinks: true}),
-		"correlate_joined":  of(correlated("http://jaeger:16686"), text.Options{Top: 2}),
-		"correlate_offline": of(correlated(""), text.Options{Top: 10}),
-		"correlate_color":   of(correlated(""), text.Options{Color: true}),
-		"correlate_first":   of(correlated("http://jaeger:16686"), text.Options{Top: 10, FirstScreen: true, Show: none}),
-		"correlate_empty":   of(correlate.NewJoin().Report(correlate.Options{}), text.Options{Top: 10}),
+		"correlate_joined":   of(correlated("http://jaeger:16686"), text.Options{Top: 2}),
+		"correlate_offline":  of(correlated(""), text.Options{Top: 10}),
+		"correlate_color":    of(correlated(""), text.Options{Color: true}),
+		"correlate_first":    of(correlated("http://jaeger:16686"), text.Options{Top: 10, FirstScreen: true, Show: none}),
+		"correlate_left_out": of(&correlate.Report{LeftOut: correlate.LeftOut{Requests: 40, Ops: 45}}, text.Options{Top: 10}),
+		"correlate_empty":    of(correlate.NewJoin().Report(correlate.Options{}), text.Options{Top: 10}),
 	})
 }
 
