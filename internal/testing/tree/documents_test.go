@@ -117,7 +117,7 @@ func TestFaultsAreNumbered(t *testing.T) {
 // the form that .ci/release expects.
 func TestChangelog(t *testing.T) {
 	heading := regexp.MustCompile(`^## (?:Unreleased|\d+\.\d+\.\d+ – \d{4}-\d{2}-\d{2})$`)
-	part := regexp.MustCompile(`^### (?:Added|Changed|Deprecated|Removed|Fixed|Security|Performance)$`)
+	part := regexp.MustCompile(`^### (?:Added|Changed|Deprecated|Removed|Fixed|Security|Performance|Upgrading from \d+\.\d+\.\d+)$`)
 	var versions []string
 	for line := range strings.Lines(readFile(t, "CHANGELOG.md")) {
 		line = strings.TrimSuffix(line, "\n")
@@ -135,6 +135,28 @@ func TestChangelog(t *testing.T) {
 	}
 	if len(versions) == 0 || versions[0] != optrace.Version {
 		t.Errorf("the changelog has the versions %q, and the module is %s", versions, optrace.Version)
+	}
+}
+
+// The newest table of an upgrade leads to names that are there.
+func TestUpgradeTable(t *testing.T) {
+	_, table, _ := strings.Cut(readFile(t, "CHANGELOG.md"), "\n### Upgrading from ")
+	table, _, _ = strings.Cut(table, "\n### ")
+	var api strings.Builder
+	for _, path := range check.Must(filepath.Glob("docs/api/*.txt"))(t) {
+		api.WriteString(readFile(t, path))
+	}
+	name := regexp.MustCompile("`(?:\\w+\\.)*([A-Z]\\w*)`")
+	rows := regexp.MustCompile(`(?m)^\| .* \| (.*) \|$`).FindAllStringSubmatch(table, -1)
+	if len(rows) < 2 {
+		t.Fatalf("no table: %s", table)
+	}
+	for _, row := range rows {
+		for _, m := range name.FindAllStringSubmatch(row[1], -1) {
+			if !regexp.MustCompile(`\b` + m[1] + `\b`).MatchString(api.String()) {
+				t.Errorf("%s: there is no %s", row[0], m[1])
+			}
+		}
 	}
 }
 
