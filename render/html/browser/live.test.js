@@ -4,22 +4,28 @@ import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { chromium } from "playwright-core";
 
 let browser;
+const children = new Set(); // servers that a failed test leaves
 before(async () => {
   browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
   });
 });
-after(() => browser?.close());
+after(() => {
+  for (const child of children) child.kill();
+  return browser?.close();
+});
 
 // serve starts a server; addresses maps printed names to addresses.
 async function serve(listen = "127.0.0.1:0") {
   const child = spawn(process.env.OPTRACE ?? "optrace", ["serve", "-window", "500", "-listen", listen, "-otlp-http", "127.0.0.1:0", "-otlp-grpc", "-"], { stdio: ["ignore", "pipe", "inherit"] });
+  children.add(child);
   const addresses = {};
   for await (const line of createInterface({ input: child.stdout })) {
     const [name, address] = line.split(/\s+/);
@@ -138,7 +144,7 @@ test("the reader pauses, goes on, and follows the last seconds", async () => {
   const server = await serve();
   const { page, faults, close } = await open(server.addresses.page);
   await post(server, "matmul", 20);
-  await shows(page, "matmul", 2000);
+  await shows(page, "matmul", 5000);
   await page.click("#pause");
   await post(server, "relu", 20);
   await page.evaluate(() => globalThis.optrace.poll());
@@ -169,6 +175,8 @@ test("the reader pauses, goes on, and follows the last seconds", async () => {
   const after = await slowest.evaluate((e) => [e.getBoundingClientRect().top, document.body.scrollHeight]);
   assert.ok(after[1] > before[1] + 100 && Math.abs(after[0] - before[0]) <= 1, `${before} became ${after}`);
   assert.match((await page.locator("#steps h3").allTextContents()).join("; "), /^steps: 21, p50 2\.00.ms, p95 2\.00.ms; over time; 4\.20 a second began, at most 21 in 50\.0.ms$/);
+  await page.evaluate(readFileSync(new URL(import.meta.resolve("axe-core")), "utf8"));
+  assert.deepEqual(await page.evaluate(async () => (await globalThis.axe.run()).violations.map((v) => `${v.id}: ${v.nodes[0].html}`)), []);
   const second = await open(server.addresses.page, await page.evaluate(() => location.hash));
   assert.equal(await second.page.inputValue("#range"), "5");
   await second.close();

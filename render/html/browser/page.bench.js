@@ -2,7 +2,10 @@
 // costs while the timeline pans at several zooms, and what a keystroke in the search costs. A page of a million
 // operations:
 //
-//   go run ./cmd/optrace report -html ops.html $(go run -C bench ./workload/gen -ops 1000000 -kind g1)
+//   awk 'BEGIN { for (i = 0; i < 1000000; i++) { d = 1000 + i * 7919 % 9000
+//     printf "{\"operation\":\"op%d\",\"device_id\":\"cuda:%d\",\"stream\":7,\"duration_ns\":%d,\"duration_us\":%.3f,\"start_unix_ns\":%d}\n",
+//       i % 40, i % 8, d, d / 1000, 1e9 + int(i / 8) * 11000 } }' > ops.jsonl
+//   go run ./cmd/optrace report -html ops.html ops.jsonl
 import { resolve } from "node:path";
 import { chromium } from "playwright-core";
 

@@ -1,7 +1,7 @@
 // Small charts: bars, stacked bars, histograms and lines as SVG.
 
 import { element, shorten } from "./dom.js";
-import { HISTOGRAM_BINS, quantile } from "./rows.js";
+import { HISTOGRAM_BINS, percentile } from "./rows.js";
 import { formatCount, formatRate, formatTime } from "./units.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -209,7 +209,7 @@ export function series(lists, from, to) {
     .slice(0, CHARTED)
     .flatMap(([name, list]) => {
       const sorted = list.map((d) => d.ns).sort((a, b) => a - b),
-        slow = quantile(sorted, 0.95),
+        slow = percentile(sorted, 95),
         began = beginnings(list, from, to),
         most = Math.max(...began);
       const rate = formatRate((list.length / (to - from)) * 1e9, "").trim() + " a second",
@@ -218,7 +218,7 @@ export function series(lists, from, to) {
         element("div", {}, element("h3", { class: "small" }, title), ...charts);
       return [
         titled(
-          `${shorten(name, 40)}: ${formatCount(list.length)}, p50 ${formatTime(quantile(sorted, 0.5))}, p95 ${formatTime(slow)}`,
+          `${shorten(name, 40)}: ${formatCount(list.length)}, p50 ${formatTime(percentile(sorted, 50))}, p95 ${formatTime(slow)}`,
           latencies(sorted, slow),
         ),
         titled(

@@ -38,7 +38,7 @@ export function errors(page, parent, { picked, isWhole }) {
     [
       { title: "error", value: (g) => g.text, class: "name", full: (g) => g.text, text: (g) => shorten(g.text, 90) },
       { title: "operation or span", value: (g) => g.name, full: (g) => g.name, text: (g) => shorten(g.name, 60) },
-      { title: "", value: (g) => (g.span ? "span" : "operation") },
+      { title: "kind", value: (g) => (g.span ? "span" : "operation") },
       count("count", (g) => g.count),
       { title: "first at", value: (g) => rows.start[g.first], render: first, numeric: true },
     ],

@@ -360,19 +360,15 @@ export function summarise(rows, picked) {
 // addQuantiles adds the quantiles of the durations to a sum.
 export function addQuantiles(rows, g) {
   const sorted = Float64Array.from(g.rows, (i) => rows.dur[i]).sort();
-  g.p50 = quantile(sorted, 0.5);
-  g.p95 = quantile(sorted, 0.95);
-  g.p99 = quantile(sorted, 0.99);
+  g.p50 = percentile(sorted, 50);
+  g.p95 = percentile(sorted, 95);
+  g.p99 = percentile(sorted, 99);
   g.max = sorted.at(-1);
   return g;
 }
 
-// quantile interpolates between the samples around q.
-export function quantile(sorted, q) {
-  const at = q * (sorted.length - 1),
-    low = Math.floor(at);
-  return low + 1 < sorted.length ? sorted[low] + (at - low) * (sorted[low + 1] - sorted[low]) : sorted[low];
-}
+// percentile returns the value of rank ⌈percent·n/100⌉, as the report does.
+export const percentile = (sorted, percent) => sorted[Math.ceil((percent * sorted.length) / 100) - 1];
 
 // ownTimes returns the durations of operations, each without the durations of the operations directly below it, at
 // least 0: summed up along the frames above, they are the duration of each.

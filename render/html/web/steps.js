@@ -2,6 +2,7 @@
 
 import { element, shortenName, show } from "./dom.js";
 import { series, stacked } from "./charts.js";
+import { percentile } from "./rows.js";
 import { stepsOf } from "./selected.js";
 import { formatTime, plural } from "./units.js";
 import { time, count, keptTable, named } from "./columns.js";
@@ -73,7 +74,7 @@ export function steps(page, parent, { picked, isWhole, from, to }) {
       .map((s) => s.to_next_ns)
       .filter((v) => v !== null)
       .sort((a, b) => a - b),
-    median = times[Math.floor(times.length / 2)] ?? 0;
+    median = percentile(times, 50) ?? 0;
   const several = all.some((s) => (s.service ?? "") !== (all[0].service ?? "")),
     again = all.some((s) => s.run > 1);
   keptTable(

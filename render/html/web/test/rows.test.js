@@ -13,7 +13,7 @@ import {
   isOperation,
   makeLanes,
   ownTimes,
-  quantile,
+  percentile,
   sameRow,
   selectRows,
   summarise,
@@ -166,8 +166,9 @@ test("sums by operation", () => {
   assert.equal(rest.length, 0);
   assert.deepEqual([a.name, a.count, a.sum, a.mean, a.max, a.share], [0, 2, 30, 15, 20, 0.5]);
   assert.deepEqual([b.name, b.self, b.memory, b.errors, a.errors], [1, 5, 8, 1, 0]);
-  assert.equal(quantile([1, 2, 3, 4], 0.5), 2.5);
-  assert.equal(quantile([7], 0.99), 7);
+  const hundred = Array.from({ length: 120 }, (_, i) => i + 1);
+  assert.deepEqual([50, 95, 99].map((p) => percentile(hundred, p)), [60, 114, 119]);
+  assert.deepEqual([percentile([1, 2, 3, 4], 50), percentile([7], 99)], [2, 7]);
 });
 
 test("stacks add up, whatever the parents", () => {
