@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/blame"
 	"github.com/optrace/optrace/analyze/path"
-	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/model/attrkey"
@@ -34,7 +34,7 @@ func isAnnotation(rec op.Record) bool {
 // Annotations returns a span for each request with a start and without an annotation, to be stored below it. page is the
 // address of the page with the operations.
 func (r *Report) Annotations(page string) []op.Span {
-	byRequest := make(map[trace.SpanRef][]*replay.Blame)
+	byRequest := make(map[trace.SpanRef][]*blame.Blame)
 	for i := range r.Blame {
 		v := &r.Blame[i].Victim
 		ref := trace.SpanRef{Trace: v.TraceID, Span: v.RootSpanID}
@@ -55,7 +55,7 @@ const (
 	leastInName  = 0.05 // of the duration
 )
 
-func (r *Report) annotation(q *Request, blame []*replay.Blame, page string) op.Span {
+func (r *Report) annotation(q *Request, blame []*blame.Blame, page string) op.Span {
 	share := func(ns int64) float64 { return float64(ns) / float64(q.DurationNS.V) }
 	kinds := make(map[string]int64)
 	var operations, delays []string
@@ -122,7 +122,7 @@ func (r *Report) annotation(q *Request, blame []*replay.Blame, page string) op.S
 }
 
 // short names a culprit without its request's name.
-func short(p *replay.Party) string {
+func short(p *blame.Party) string {
 	if p.Step != "" {
 		return requests.NameInText(p.Step)
 	}

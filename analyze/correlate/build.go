@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/blame"
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/profile"
@@ -26,7 +27,7 @@ func (j *Join) Report(opts Options) *Report {
 	r := &Report{
 		Schema: Schema, Jaeger: links, Input: opts.Input, Service: opts.Service,
 		Findings: []findings.Finding{}, Requests: []Request{}, Shared: []Shared{}, Unattached: []Op{},
-		Blame: []replay.Blame{}, Culprits: []replay.Culprit{},
+		Blame: []blame.Blame{}, Culprits: []blame.Culprit{},
 	}
 	if opts.RequestsOf != "" {
 		forest.EnterService(opts.RequestsOf)

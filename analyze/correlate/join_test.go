@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/optrace/optrace/analyze/blame"
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/profile"
-	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/testing/check"
@@ -61,8 +61,8 @@ func TestReport(t *testing.T) {
 			InJaeger: true, InLocal: true, MissingInJaeger: 1, MissingOpsLocally: 1,
 			Errors: []profile.Error{}, Link: link(trace1 + "?uiFind=0000000000000001"),
 		}},
-		Findings: []findings.Finding{}, Shared: []correlate.Shared{}, Blame: []replay.Blame{},
-		Culprits: []replay.Culprit{},
+		Findings: []findings.Finding{}, Shared: []correlate.Shared{}, Blame: []blame.Blame{},
+		Culprits: []blame.Culprit{},
 		Unattached: []correlate.Op{{
 			Operation: "warmup", Kind: "compute", Key: device.Key{DeviceID: "cuda:0"}, TraceID: traceOf(2), SpanID: idOf(7),
 			StartNS: op.Known(0), DurationNS: 7, Link: link(trace2 + "?uiFind=0000000000000007"),

@@ -2,12 +2,12 @@ package correlate
 
 import (
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/blame"
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/price"
 	"github.com/optrace/optrace/analyze/profile"
-	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/op"
 )
@@ -35,8 +35,8 @@ type Report struct {
 	Endpoints []Endpoint `json:"endpoints"`
 	// Blame says who delayed the slowest requests, the slowest first. Culprits sums up the delays of all requests by
 	// culprit, the largest sum first.
-	Blame    []replay.Blame   `json:"blame"`
-	Culprits []replay.Culprit `json:"culprits"`
+	Blame    []blame.Blame   `json:"blame"`
+	Culprits []blame.Culprit `json:"culprits"`
 	// Price is the cost of the devices' time, nil without prices.
 	Price *Price `json:"price,omitempty"`
 	// Unattached lists the first of UnattachedOps operations without a request.

@@ -6,14 +6,44 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/optrace/optrace/analyze/blame"
 	"github.com/optrace/optrace/analyze/internal/batching"
 	"github.com/optrace/optrace/analyze/trace"
 )
 
+// Bounds of the number of replays for blame.
+const (
+	maxFormed   = 64 // culprits of an engine
+	maxReplayed = 24 // other culprits
+)
+
+// Blame finds who delayed the slowest requests, of those that keep selects or of all for nil.
+func (g *Graph) Blame(keep func(row int32) bool) *blame.Blames {
+	b := &blame.Finder{
+		Blames: blame.Blames{Rows: []blame.Blame{}, Culprits: []blame.Culprit{}}, Keep: keep, IsWithin: g.isWithin,
+		Spread:   spreads[Without] + spreadFormed,
+		Duration: func(row int32) int64 { return g.g.slack(g.begin[row], g.end[row]) },
+	}
+	inEngine := make(map[int32]bool)
+	for _, e := range g.engines() {
+		s := newPinned(g, e)
+		for _, r := range s.Rows {
+			inEngine[r] = true
+		}
+		b.Add(s, &s.Requests)
+	}
+	others := slices.DeleteFunc(slices.Clone(g.roots), func(r int32) bool { return inEngine[r] })
+	if len(others) > 0 {
+		s := newAlone(g, others)
+		b.Add(s, &s.Requests)
+	}
+	return b.Find(g.forest)
+}
+
 // pinned is an engine whose requests become ready when the recording shows it: not after their first step, and not
 // before the step in front of it if that had room. Its batches formed again are those recorded.
 type pinned struct {
-	blamed
+	blame.Requests
 	engine
 	plan  batching.Plan
 	parts [][]share // by step
@@ -26,10 +56,11 @@ type share struct {
 	prompt bool
 }
 
-func (s suspects) addShare(p share) *suspect {
-	x := s.add(p.root, p.ns)
+// addTo adds the part to the suspects.
+func (p share) addTo(s blame.Suspects) *blame.Suspect {
+	x := s.Add(p.root, p.ns)
 	if p.prompt {
-		x.prompt += p.ns
+		x.PromptNS += p.ns
 	}
 	return x
 }
@@ -67,35 +98,35 @@ func newPinned(g *Graph, e *engine) *pinned {
 		f.plan.Tails[i] = tails[q.Root]
 		rows = append(rows, q.Root)
 	}
-	f.blamed = newBlamed(rows, maxFormed)
-	f.full = full
-	f.blamed.tokens = func(row int32) int64 {
-		tokens, _ := batching.PromptOf(f.Served[f.index[row]].Loads)
+	f.Requests = blame.NewRequests(rows, maxFormed)
+	f.Full = full
+	f.Tokens = func(row int32) int64 {
+		tokens, _ := batching.PromptOf(f.Served[f.Index[row]].Loads)
 		return tokens
 	}
 	f.formed = f.Form(f.plan, nil)
 	for i := range f.Served {
-		f.off += math.Abs(f.formed.Durations[i] - float64(f.Served[i].Duration))
+		f.Off += math.Abs(f.formed.Durations[i] - float64(f.Served[i].Duration))
 	}
-	f.off /= float64(e.Sum)
-	whole := make(suspects)
+	f.Off /= float64(e.Sum)
+	whole := make(blame.Suspects)
 	next := make([]int, len(rows))
 	f.parts = make([][]share, len(e.Steps))
 	for i := range e.Steps {
 		cost := &f.plan.Costs[i]
 		for _, r := range g.forest.Executions.List[e.Steps[i].Execution].Requests {
-			q := &f.Served[f.index[r]]
+			q := &f.Served[f.Index[r]]
 			own := batching.Law{Fixed: cost.Fixed / float64(e.Steps[i].Links), Per: cost.Per}
-			p := share{root: r, prompt: next[f.index[r]] < q.Prompt, ns: own.At(q.Loads[next[f.index[r]]])}
+			p := share{root: r, prompt: next[f.Index[r]] < q.Prompt, ns: own.At(q.Loads[next[f.Index[r]]])}
 			f.parts[i] = append(f.parts[i], p)
-			whole.addShare(p)
-			next[f.index[r]]++
+			p.addTo(whole)
+			next[f.Index[r]]++
 		}
 	}
-	f.whole = func(row int32) *suspect { return whole[row] }
-	f.inBatch = func(row int32) int64 {
-		q := &f.Served[f.index[row]]
-		if f.full {
+	f.Whole = func(row int32) *blame.Suspect { return whole[row] }
+	f.InBatch = func(row int32) int64 {
+		q := &f.Served[f.Index[row]]
+		if f.Full {
 			return e.Steps[q.Last].End - e.Steps[q.First].Start
 		}
 		return 0
@@ -103,11 +134,11 @@ func newPinned(g *Graph, e *engine) *pinned {
 	return f
 }
 
-// suspects adds up the parts of others in the steps until the victim's last one. The first of these steps runs before
+// Suspects adds up the parts of others in the steps until the victim's last one. The first of these steps runs before
 // the victim's arrival by the time that the victim waited for its own first step.
-func (f *pinned) suspects(victim int32) suspects {
-	all := make(suspects)
-	v := &f.Served[f.index[victim]]
+func (f *pinned) Suspects(victim int32) blame.Suspects {
+	all := make(blame.Suspects)
+	v := &f.Served[f.Index[victim]]
 	began := f.Steps[v.First].Start
 	from := v.Arrival - (began - v.Arrival)
 	first := sort.Search(len(f.Steps), func(i int) bool { return f.Steps[i].End > from })
@@ -116,15 +147,16 @@ func (f *pinned) suspects(victim int32) suspects {
 			if p.root == victim {
 				continue
 			}
-			if x := all.addShare(p); f.Steps[i].Start < began {
-				x.beforeVictim += p.ns
+			if x := p.addTo(all); f.Steps[i].Start < began {
+				x.BeforeVictimNS += p.ns
 			}
 		}
 	}
 	return all
 }
 
-func (f *pinned) without(numbers map[int32]bool) []int64 {
+// Without forms the batches again.
+func (f *pinned) Without(numbers map[int32]bool) []int64 {
 	delays := make([]int64, len(f.Served))
 	for i, ns := range f.Form(f.plan, numbers).Durations {
 		if ns >= 0 {
@@ -160,14 +192,14 @@ func (g *Graph) SavedByRequest(billed func(row int32) int64) map[int32]int64 {
 			whole += float64(billed(r))
 			lawful += l.At(s.Load)
 		}
-		parts := make(suspects)
-		for _, r := range f.rows {
-			parts[r] = f.whole(r)
+		parts := make(blame.Suspects)
+		for _, r := range f.Rows {
+			parts[r] = f.Whole(r)
 		}
 		busy := f.Form(f.plan, nil).Busy
-		for _, x := range largest(parts, maxSaved/len(f.Steps)) {
-			less := busy - f.Form(f.plan, map[int32]bool{x.number: true}).Busy
-			saved[x.number] = int64(less * whole / max(1, lawful))
+		for _, x := range parts.Largest(maxSaved / len(f.Steps)) {
+			less := busy - f.Form(f.plan, map[int32]bool{x.Number: true}).Busy
+			saved[x.Number] = int64(less * whole / max(1, lawful))
 		}
 	}
 	return saved

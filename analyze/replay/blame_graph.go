@@ -4,22 +4,23 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/optrace/optrace/analyze/blame"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/model/symbols"
 )
 
 // alone replays requests beside engines in the graph. The operations of a stream keep their order.
 type alone struct {
-	blamed
+	blame.Requests
 	graph   *Graph
 	ops     []int32 // of devices, by start
 	longest int64   // ns
 	step    []int32 // by row, the name of work without a request that was read, or none
-	total   suspects
+	total   blame.Suspects
 }
 
 func newAlone(g *Graph, rows []int32) *alone {
-	r := &alone{blamed: newBlamed(rows, maxReplayed), graph: g}
+	r := &alone{Requests: blame.NewRequests(rows, maxReplayed), graph: g}
 	var names symbols.Names
 	for row := range g.forest.Rows() {
 		number := none
@@ -32,13 +33,13 @@ func newAlone(g *Graph, rows []int32) *alone {
 			r.longest = max(r.longest, g.forest.Duration(row))
 		}
 	}
-	r.blamed.names = names.Values
+	r.Names = names.Values
 	slices.SortFunc(r.ops, g.forest.CompareStart)
-	r.total = make(suspects)
+	r.total = make(blame.Suspects)
 	for _, o := range r.ops {
 		of := r.requestsOf(o)
 		for _, q := range of {
-			r.total.add(q, float64(g.forest.Duration(o))/float64(len(of)))
+			r.total.Add(q, float64(g.forest.Duration(o))/float64(len(of)))
 		}
 	}
 	return r
@@ -66,10 +67,10 @@ func (g *Graph) withoutRequest(row int32) int32 {
 	return row
 }
 
-// suspects adds up the operations of others on the devices of a victim, until the start of its last operation there.
-func (r *alone) suspects(victim int32) suspects {
+// Suspects adds up the operations of others on the devices of a victim, until the start of its last operation there.
+func (r *alone) Suspects(victim int32) blame.Suspects {
 	f := r.graph.forest
-	all := make(suspects)
+	all := make(blame.Suspects)
 	from, to := f.Start(victim), f.End(victim)
 	at := func(ns int64) int {
 		return sort.Search(len(r.ops), func(i int) bool { return f.Start(r.ops[i]) >= ns })
@@ -88,7 +89,7 @@ func (r *alone) suspects(victim int32) suspects {
 			continue
 		}
 		for _, q := range of {
-			all.add(q, float64(ns)/float64(len(of)))
+			all.Add(q, float64(ns)/float64(len(of)))
 		}
 	}
 	return all
@@ -105,8 +106,8 @@ func (r *alone) requestsOf(o int32) []int32 {
 	return []int32{r.graph.owner[o]}
 }
 
-// without bounds each delay by the time of the operations left out: the graph cannot tell other waiting from theirs.
-func (r *alone) without(numbers map[int32]bool) []int64 {
+// Without bounds each delay by the time of the operations left out: the graph cannot tell other waiting from theirs.
+func (r *alone) Without(numbers map[int32]bool) []int64 {
 	g := r.graph
 	v := g.g.variant()
 	g.leaveOut(numbers, v)
@@ -119,12 +120,12 @@ func (r *alone) without(numbers map[int32]bool) []int64 {
 	most := int64(0)
 	for q, x := range r.total {
 		if numbers[q] {
-			most += int64(x.ns)
+			most += int64(x.NS)
 		}
 	}
 	v.Run()
-	delays := make([]int64, len(r.rows))
-	for i, q := range r.rows {
+	delays := make([]int64, len(r.Rows))
+	for i, q := range r.Rows {
 		begin, end := g.begin[q], g.end[q]
 		delays[i] = min(most, g.g.slack(begin, end)-(v.Time(end)-v.Time(begin)))
 	}

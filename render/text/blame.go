@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/optrace/optrace/analyze/replay"
+	"github.com/optrace/optrace/analyze/blame"
 	"github.com/optrace/optrace/internal/text/units"
 )
 
@@ -21,13 +21,13 @@ func (v *correlation) blame() {
 	}
 	v.heading("BLAME by culprit")
 	show(&v.page, "culprit:n|delayed requests|sum|at least:3|at most:3|longest|reason:1", list,
-		func(t *table, c *replay.Culprit) {
+		func(t *table, c *blame.Culprit) {
 			t.add(c.Name, units.Count(int64(c.Victims)), units.Duration(c.NS), units.Duration(c.LowNS),
 				units.Duration(c.HighNS), units.Duration(c.Longest.NS), string(c.Longest.Reason))
 		})
 	v.heading("BLAME by request, the slowest first")
 	show(&v.page, "request:n|waited|at least:3|at most:3|behind:n1|reason:2", v.c.Blame,
-		func(t *table, b *replay.Blame) {
+		func(t *table, b *blame.Blame) {
 			t.add(b.Victim.Name, units.Duration(b.NS), units.Duration(b.LowNS), units.Duration(b.HighNS), b.Behind,
 				string(b.Reason))
 		})
@@ -39,7 +39,7 @@ func (v *correlation) blame() {
 func (v *correlation) delays() {
 	const most = 3
 	list := v.c.Culprits
-	var longest []*replay.Blame
+	var longest []*blame.Blame
 	for i := range list {
 		longest = append(longest, &list[i].Longest)
 	}
@@ -50,7 +50,7 @@ func (v *correlation) delays() {
 				longest = append(longest, &v.c.Blame[i])
 			}
 		}
-		slices.SortStableFunc(longest, func(a, b *replay.Blame) int { return cmp.Compare(b.NS, a.NS) })
+		slices.SortStableFunc(longest, func(a, b *blame.Blame) int { return cmp.Compare(b.NS, a.NS) })
 	}
 	for _, b := range longest[:min(len(longest), most)] {
 		before := v.b.String()
