@@ -271,7 +271,7 @@ func (g *Graph) remove(s *selection, v *variant) {
 		}
 		v.Set(e.index, lag)
 	}
-	g.removeLaunches(s, v)
+	g.removeLaunches(s, v, false)
 }
 
 // overlap puts selected operations on a stream of their own. They wait for their launch, for what the recording states,
@@ -384,9 +384,7 @@ func (g *Graph) fuse(text string, v *variant) (int64, error) {
 			v.Set(e.index, min(v.Lag(e.index), 0))
 		}
 	}
-	if keepsTime {
-		g.removeLaunches(s, v)
-	}
+	g.removeLaunches(s, v, true)
 	return n, nil
 }
 

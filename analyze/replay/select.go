@@ -140,20 +140,26 @@ func (s *selection) has(owner int32) bool {
 func (s *selection) hasRow(owner int32) bool { return owner >= 0 && s.rows[owner] }
 
 // removeLaunches takes out the launches of selected operations that are stated as a time without a duration: the time
-// of a host before such a launch, and of a pause the usual one.
-func (g *Graph) removeLaunches(s *selection, v *variant) {
+// of a host before such a launch, and of a pause the usual one. With all, it does so before each launch, and before
+// selected operations of hosts.
+func (g *Graph) removeLaunches(s *selection, v *variant, all bool) {
 	const pause = 8 // times the usual time
 	f := g.forest
 	const stays, goes = 1, 2
 	launches := make([]uint8, g.g.Nodes()) // the operations of a launch
 	for e := range g.g.owned(isRow) {
-		isLaunch := e.kind == afterLaunch && f.Has(e.owner, trace.FlagLaunch) && f.Launched(e.owner) <= f.Launch(e.owner)
+		isLaunch := e.kind == afterLaunch && f.Has(e.owner, trace.FlagLaunch)
 		switch node := e.from >> 1; {
-		case !isLaunch || g.g.From(^node) == none:
+		case !isLaunch || g.g.From(^node) == none || !all && f.Launched(e.owner) > f.Launch(e.owner):
 		case s.rows[e.owner]:
 			launches[node] |= goes
 		default:
 			launches[node] |= stays
+		}
+	}
+	for r := range f.Rows() {
+		if p := g.begin[r]; all && s.rows[r] && f.Has(r, trace.FlagHost) && p != none && g.g.From(^(p>>1)) != none {
+			launches[p>>1] |= goes
 		}
 	}
 	lags := []int64{0}
