@@ -122,6 +122,9 @@ func (l *list) waits() (all []candidate) {
 		f.Evidence = []Evidence{about("call", c.name), times("calls", c.count), lasts("time in the calls", c.sum)}
 		f.Try = "keep the value on the device, and read it once every N steps"
 		one := candidate{Finding: f, changes: change(replay.NoWait, c.name)}
+		if around := c.around(); attrkey.IsRead(around) { // without the read its copy and its calls go, too
+			one.changes = change(replay.Remove, around)
+		}
 		if each < 2*rounds {
 			one.Try = "wait for the device every N steps only"
 			one.isEffect = true

@@ -266,12 +266,12 @@ func (g *Graph) remove(s *selection, v *variant) {
 	g.addWithin(s)
 	for e := range g.g.owned(s.has) {
 		lag := min(v.Lag(e.index), 0)
-		if e.owner >= 0 && e.kind == afterWait {
+		if e.kind == afterWait {
 			lag = dropped
 		}
 		v.Set(e.index, lag)
 	}
-	g.removeLaunches(s, v, false)
+	g.joinGaps(s, v)
 }
 
 // overlap puts selected operations on a stream of their own. They wait for their launch, for what the recording states,
@@ -384,7 +384,7 @@ func (g *Graph) fuse(text string, v *variant) (int64, error) {
 			v.Set(e.index, min(v.Lag(e.index), 0))
 		}
 	}
-	g.removeLaunches(s, v, true)
+	g.joinGaps(s, v)
 	return n, nil
 }
 
