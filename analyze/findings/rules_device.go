@@ -49,9 +49,11 @@ func (l *list) slowCopies() (all []candidate) {
 			f.Text = fmt.Sprintf("Pageable copies: %s of %s run at %s/s.", units.Plural(o.Count, "copy"),
 				units.Bytes(o.MemoryBytes.V), units.Bytes(int64(rate)))
 			f.Try = "pin the host's memory, and copy without blocking on a stream of its own"
-			all = append(all, candidate{Finding: f, changes: []replay.Change{
-				{Kind: replay.Rate, Select: o.Operation, Factor: linkRate},
-			}})
+			changes := []replay.Change{{Kind: replay.Rate, Select: o.Operation, Factor: linkRate}}
+			for _, name := range append(l.waitsAfter(o.Operation), o.Operation) {
+				changes = append(changes, replay.Change{Kind: replay.NoWait, Select: name})
+			}
+			all = append(all, candidate{Finding: f, changes: changes})
 		case 5*l.by.MemoryNS >= l.whole*l.devicesNum:
 			f.Rule = "copy_overlap"
 			f.Text = fmt.Sprintf("%s keeps the device from computing: %s take %s.", l.named(o.Operation),
