@@ -275,8 +275,21 @@ func (g *Graph) remove(s *selection, v *variant) {
 }
 
 // overlap puts selected operations on a stream of their own. They wait for their launch, for what the recording states,
-// and for the work launched before. The operation after them on their stream waits for the one before them instead.
+// and for the work launched before. The operation after them on their stream waits for the one before them instead. What
+// follows the last of a step in this step, such as an optimizer, needs the results of all.
 func (g *Graph) overlap(s *selection, v *variant) {
+	f := g.forest
+	type inStep struct {
+		stream int32
+		step   int64
+	}
+	last := make(map[inStep]int32) // of the selected
+	stepOf := func(r int32) inStep { return inStep{f.DeviceStreamOf(r), f.Step(r)} }
+	for _, r := range g.ops() {
+		if s.rows[r] && f.Has(r, trace.FlagStep) {
+			last[stepOf(r)] = r
+		}
+	}
 	hasWork := make(map[int32]bool) // operations with an edge to the work launched before
 	before := make(map[int32]edge)  // the edge from the operation before on the stream, by row
 	for e := range g.g.owned(isRow) {
@@ -308,8 +321,9 @@ func (g *Graph) overlap(s *selection, v *variant) {
 		if e.kind != onStream || rowAt[e.from] == none || s.rows[rowAt[e.from]] == selected {
 			continue
 		}
-		if !selected { // otherwise its data come from there
-			v.Set(e.index, dropped)
+		needed, known := last[stepOf(e.owner)]
+		if !selected && !(known && f.Has(e.owner, trace.FlagStep) && rowAt[e.from] == needed) {
+			v.Set(e.index, dropped) // otherwise its data come from there
 		}
 		r := rowAt[e.from] // the operation before on either stream
 		for steps := 0; r != none && s.rows[r] != selected && steps < g.forest.Len(); steps++ {
