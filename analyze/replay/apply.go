@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/internal/batching"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/schedule"
 	"github.com/optrace/optrace/analyze/trace"
@@ -218,7 +219,7 @@ func (g *Graph) balance(s *selection, v *variant) {
 }
 
 // warm shortens the operations of the first step to the median of their like in the other steps. Steps are counted by
-// process. Without other steps with the operation it stays.
+// process. Without other steps with the operation it stays. Engines have a first execution instead.
 func (g *Graph) warm(v *variant) int64 {
 	type same struct {
 		process int32
@@ -234,7 +235,7 @@ func (g *Graph) warm(v *variant) int64 {
 	times := make(map[same][]int64)
 	s := &selection{rows: make([]bool, f.Len())}
 	for r := range f.Rows() {
-		if !f.Has(r, trace.FlagStep) || g.begin[r] == none {
+		if !f.Has(r, trace.FlagStep) || g.begin[r] == none || g.executionOf(r) != trace.NoExecution {
 			continue
 		}
 		if f.Step(r) == first[g.process[r]] {
@@ -255,7 +256,34 @@ func (g *Graph) warm(v *variant) int64 {
 		}
 		return ns
 	})
-	return s.count
+	return s.count + g.warmEngines(v)
+}
+
+// warmEngines shortens the first execution of each engine to the time that the others with or without prompts take for
+// its load.
+func (g *Graph) warmEngines(v *variant) (n int64) {
+	for _, e := range g.engines() {
+		first := &e.Steps[0]
+		var others []batching.Sample
+		for i := range e.Steps[1:] {
+			if s := &e.Steps[i+1]; s.Class() == first.Class() {
+				others = append(others, batching.Sample{Load: s.Load, NS: float64(s.End - s.Start)})
+			}
+		}
+		if len(others) == 0 {
+			continue
+		}
+		law := batching.Fit(others, false)
+		factor := law.At(first.Load) / float64(first.End-first.Start)
+		isFirst := func(owner int32) bool { return isRow(owner) && g.executionOf(owner) == first.Execution }
+		for e := range g.g.owned(isFirst) {
+			if lag := v.Lag(e.index); factor < 1 && lag != dropped {
+				v.Set(e.index, int64(factor*float64(lag)))
+			}
+		}
+		n++
+	}
+	return n
 }
 
 // remove takes out operations, what is within those of hosts, the calls that launched them, and host operators that
