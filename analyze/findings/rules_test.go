@@ -8,6 +8,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/findings"
+	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/recordtest"
 	"github.com/optrace/optrace/op"
@@ -15,8 +16,18 @@ import (
 
 func found(t *testing.T, records ...op.Record) []findings.Finding {
 	t.Helper()
+	return foundOn(t, "", records...)
+}
+
+// foundOn returns the findings with the peaks of a device, "" for none.
+func foundOn(t *testing.T, device string, records ...op.Record) []findings.Finding {
+	t.Helper()
+	opts := analyze.Options{Workers: 1}
+	if device != "" {
+		opts.Peaks = check.Must(peaks.Parse([]byte(`{"devices":[{"device":"` + device + `"}]}`)))(t)
+	}
 	source := analyze.Records(recordtest.All(records...))
-	return check.Must(analyze.Run(t.Context(), source, analyze.Options{Workers: 1}))(t).Findings
+	return check.Must(analyze.Run(t.Context(), source, opts))(t).Findings
 }
 
 // run is a host with a device. The host launches and goes on.

@@ -27,6 +27,8 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 		return g.fuse(c.Select, v)
 	case Chunk:
 		return g.chunk(c)
+	case Replicas:
+		return g.replicas(c)
 	case Without:
 		return g.without(c.Select, v)
 	}
@@ -570,6 +572,17 @@ func (g *Graph) chunk(c Change) (divided int64, err error) {
 				}
 			}
 		}
+	}
+	if divided == 0 {
+		err = &UnknownError{Select: c.String()}
+	}
+	return divided, err
+}
+
+// replicas counts the requests that change c divides among engines.
+func (g *Graph) replicas(c Change) (divided int64, err error) {
+	for _, e := range g.engines() {
+		divided += int64(len(e.Served))
 	}
 	if divided == 0 {
 		err = &UnknownError{Select: c.String()}

@@ -24,6 +24,7 @@ var Servers = []Planted{
 	{"long_prompt", "stalled_batch", "stalls", func(float64) string { return "without request=" + traceOf(longPrompt).String() }},
 	{"slow_operation", "", "mlp", func(s float64) string { return fmt.Sprintf("%gx mlp", 1/(1+slowMLP*s)) }},
 	{"host_gap", "engine_host", "idle", func(s float64) string { return fmt.Sprintf("host %gx", 1/(1+longGap*s)) }},
+	{"cold_engine", "warm_up", "first step of the engine", func(float64) string { return "warm" }},
 	{"overload", "queue", "queue", func(s float64) string { return fmt.Sprintf("%gx kind=compute", 1/(1+s)) }},
 }
 
@@ -37,6 +38,7 @@ const (
 	longTokens   = 100_000
 	slowMLP      = 2
 	longGap      = 8
+	coldNS       = 400_000 * us
 )
 
 // client is a request to a server.
@@ -160,6 +162,9 @@ func (s *server) step(batch []*client, gap int64) {
 		span.Links = append(span.Links, op.Link{
 			TraceID: traceOf(c.number), SpanID: spanOf(c.number), Weight: op.Known(weight),
 		})
+	}
+	if s.steps == 0 {
+		s.now += int64(coldNS * s.is("cold_engine"))
 	}
 	s.operation(span, "embed", tokens)
 	for range serverLayers {
