@@ -387,6 +387,9 @@ func (b *builder) trees() {
 			b.g.slack(b.begin[p], b.begin[r]) >= 0 {
 			b.wait(b.begin[r], b.begin[p], usualHost, onThread)
 		}
+		if l := b.launch[r]; l != none && p != trace.NoRow && b.begin[p] != none {
+			b.firstLaunch(b.events[l].begin, b.begin[p])
+		}
 		if onHost && (p == trace.NoRow || b.begin[p] == none || b.laneOf(p) == b.laneOf(r)) {
 			continue
 		}
@@ -405,6 +408,14 @@ func (b *builder) trees() {
 		if r != none {
 			b.wait(b.end[p], b.end[r], usualHost, afterWait)
 		}
+	}
+}
+
+// firstLaunch lets the first launch on its thread within a span of another lane wait for the begin of the span.
+func (b *builder) firstLaunch(launch, span int32) {
+	before := b.before(launch)
+	if before != none && b.g.At(before) < b.g.At(span) && b.g.At(span) <= b.g.At(launch) {
+		b.wait(launch, span, usualHost, onThread)
 	}
 }
 
