@@ -181,3 +181,22 @@ func near(t *testing.T, what string, ns, want int64) {
 		t.Errorf("%s: %d ns, not %d", what, ns, want)
 	}
 }
+
+// A step that begins after the device's work of the step before it holds back its own launches.
+func TestTheFirstLaunchOfAStepWaitsForItsSpan(t *testing.T) {
+	f := trace.New()
+	for step := range int64(4) {
+		at := 1e18 + step*10*ms
+		id := op.SpanID{byte(step + 1)}
+		f.Add(op.Record{Span: &op.Span{
+			Name: "step", TraceID: op.TraceID{1, byte(step)}, SpanID: id, Start: op.Known(at), Duration: 10 * ms,
+		}})
+		f.Add(op.Record{Entry: &op.Entry{
+			Operation: "matmul", Kind: op.KindCompute, DeviceID: "cuda:0", Stream: op.Known(int64(0)), Step: op.Known(step),
+			TraceID: op.TraceID{1, byte(step)}, ParentSpanID: id, SpanID: op.SpanID{9, byte(step)},
+			Launch: op.Known(at + ms), Start: op.Known(at + 2*ms), Duration: 8*ms - 5_000,
+			Attrs: []op.Attr{{Key: "thread.id", Type: op.AttrInt, Value: "7"}},
+		}})
+	}
+	near(t, "saved", saved(t, replay.New(f), "0.5x matmul"), 4*4*ms)
+}
