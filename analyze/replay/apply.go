@@ -476,13 +476,14 @@ func (g *Graph) Most(c Change) (ns int64, known bool) {
 	}
 	if isFuse {
 		for run := range g.runs(ops, g.shortRun) {
+			first, last := run[0], run[len(run)-1]
 			for _, r := range run {
 				ns += f.Duration(r)
-				if f.Has(r, trace.FlagLaunch) {
-					ns += max(0, f.Launched(r)-f.Launch(r))
-				}
 			}
-			ns += max(0, f.Start(run[len(run)-1])-f.Start(run[0]))
+			ns += max(0, f.Start(last)-f.Start(first))
+			if f.Has(first, trace.FlagLaunch) && f.Has(last, trace.FlagLaunch) { // the host's time between the launches goes
+				ns += max(0, f.Launched(last)-f.Launch(first))
+			}
 		}
 	}
 	return ns, true
