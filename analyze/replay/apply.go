@@ -25,10 +25,8 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 		return g.warm(v), nil
 	case Fuse:
 		return g.fuse(c.Select, v)
-	case Chunk:
-		return g.chunk(c)
-	case Replicas:
-		return g.replicas(c)
+	case Chunk, Replicas:
+		return g.divided(c)
 	case Without:
 		return g.without(c.Select, v)
 	}
@@ -481,7 +479,7 @@ func (g *Graph) Most(c Change) (ns int64, known bool) {
 				ns += f.Duration(r)
 			}
 			ns += max(0, f.Start(last)-f.Start(first))
-			if f.Has(first, trace.FlagLaunch) && f.Has(last, trace.FlagLaunch) { // the host's time between the launches goes
+			if f.Has(first, trace.FlagLaunch) && f.Has(last, trace.FlagLaunch) { // the host's time between goes
 				ns += max(0, f.Launched(last)-f.Launch(first))
 			}
 		}
@@ -563,30 +561,23 @@ func (g *Graph) leaveOut(isRoot map[int32]bool, v *variant) {
 	}
 }
 
-// chunk counts the executions whose prompts change c divides.
-func (g *Graph) chunk(c Change) (divided int64, err error) {
+// divided counts the executions whose prompts change c divides, or the requests that it divides among engines.
+func (g *Graph) divided(c Change) (n int64, err error) {
 	for _, e := range g.engines() {
 		for _, q := range e.Served {
+			if c.Kind == Replicas {
+				n++
+				continue
+			}
 			for _, l := range q.Loads[:q.Prompt] {
 				if l.Weight > c.Factor {
-					divided++
+					n++
 				}
 			}
 		}
 	}
-	if divided == 0 {
+	if n == 0 {
 		err = &UnknownError{Select: c.String()}
 	}
-	return divided, err
-}
-
-// replicas counts the requests that change c divides among engines.
-func (g *Graph) replicas(c Change) (divided int64, err error) {
-	for _, e := range g.engines() {
-		divided += int64(len(e.Served))
-	}
-	if divided == 0 {
-		err = &UnknownError{Select: c.String()}
-	}
-	return divided, err
+	return n, err
 }

@@ -50,9 +50,10 @@ const (
 
 // Change is a change of a recording.
 type Change struct {
-	Kind   Kind    `json:"change"`
-	Select string  `json:"select"`
-	Factor float64 `json:"factor,omitzero"` // of Scale and Host; bytes per second of Rate, tokens of Chunk, number of Replicas
+	Kind   Kind   `json:"change"`
+	Select string `json:"select"`
+	// Factor is that of Scale and Host, bytes per second of Rate, tokens of Chunk, or the number of Replicas.
+	Factor float64 `json:"factor,omitzero"`
 }
 
 // String returns the change as Parse reads it.

@@ -130,8 +130,8 @@ func hostedBy(calls []trace.Call, ops ...timed) *replay.Graph {
 		}
 		for _, c := range calls {
 			f.Add(op.Record{Call: &op.Entry{
-				Operation: c.Name, Rank: op.Known(rank), Start: op.Known(1e18 + (c.Start+rank*100)*us), Duration: c.Duration * us,
-				Attrs: []op.Attr{thread},
+				Operation: c.Name, Rank: op.Known(rank), Start: op.Known(1e18 + (c.Start+rank*100)*us),
+				Duration: c.Duration * us, Attrs: []op.Attr{thread},
 			}})
 		}
 	}

@@ -227,7 +227,9 @@ func (g *Graph) addWithin(s *selection) {
 		selected[t] = append(selected[t], at)
 	}
 	for t, spans := range selected {
-		slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end)) })
+		slices.SortFunc(spans, func(a, b span) int {
+			return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end))
+		})
 		outer := spans[:1]
 		for _, x := range spans[1:] {
 			if x.end > outer[len(outer)-1].end {

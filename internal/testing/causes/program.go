@@ -116,7 +116,7 @@ func Twin(name string, layout Layout, strength float64, seed uint64) (with, with
 		p := &program{cause: name, planted: planted, strength: strength, seed: seed}
 		if slices.Contains(ServerLayouts, layout) {
 			var requests map[op.TraceID]int64
-			out[i], requests = p.serve(layout, -1)
+			out[i], requests = p.serve(layout)
 			for _, r := range requests {
 				ns[i] += r
 			}

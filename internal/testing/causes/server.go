@@ -63,17 +63,17 @@ type server struct {
 	records []op.Record
 }
 
-// Serve returns the records of a server with a cause, and the durations of its requests by trace. left is the number of
-// a request to leave out, negative for none.
-func Serve(name string, layout Layout, strength float64, seed uint64, left int) ([]op.Record, map[op.TraceID]int64) {
+// Serve returns the records of a server with a cause, and the durations of its requests by trace. left are the
+// numbers of requests to leave out.
+func Serve(name string, layout Layout, strength float64, seed uint64, left ...int) ([]op.Record, map[op.TraceID]int64) {
 	p := program{cause: name, planted: true, strength: strength, seed: seed}
-	return p.serve(layout, left)
+	return p.serve(layout, left...)
 }
 
-// serve runs a server without the client left.
-func (p program) serve(layout Layout, left int) ([]op.Record, map[op.TraceID]int64) {
+// serve runs a server without the clients left.
+func (p program) serve(layout Layout, left ...int) ([]op.Record, map[op.TraceID]int64) {
 	s := &server{program: p, mixed: layout == ServerMixed, late: p.seed%2 == 0}
-	all := slices.DeleteFunc(s.clients(), func(c *client) bool { return int(c.number) == left })
+	all := slices.DeleteFunc(s.clients(), func(c *client) bool { return slices.Contains(left, int(c.number)) })
 	for next := 0; next < len(all) || len(s.waiting)+len(s.running) > 0; s.steps++ {
 		if len(s.waiting)+len(s.running) == 0 {
 			s.now = max(s.now, all[next].ready)
