@@ -87,6 +87,7 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 		{"overview findings", func() {
 			facts.Clocks = clocks.Apart(forest, joins())
 			facts.Lateness = joins().Lateness()
+			facts.Collectives = joins().Rows()
 		}},
 		{"overview findings", func() { facts.Alike = requests.AlikeOf(forest) }},
 	} {

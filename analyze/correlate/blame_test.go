@@ -19,7 +19,7 @@ func joined(records []op.Record) *correlate.Join {
 }
 
 func TestTheLongPromptIsTheFirstCulprit(t *testing.T) {
-	records, _ := causes.Serve("long_prompt", causes.Server, 0.3, 1, -1)
+	records, _ := causes.Serve("long_prompt", causes.Server, 0.3, 1)
 	r := joined(records).Report(correlate.Options{})
 	c := r.Culprits[0]
 	check.Equal(t, "reason", "prompt", string(c.Longest.Reason))

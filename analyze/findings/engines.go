@@ -25,14 +25,15 @@ func engineFindings(rows []engines.Engine, alone bool) (found []Finding) {
 		if alone {
 			found = append(found, Finding{Kind: Bound, Text: engineText(e), Where: where})
 		}
-		if e.Slow == nil {
+		all := e.E2E.Mean * float64(e.E2E.Count)
+		if e.Slow == nil || !alone && float64(e.Slow.BeyondNS) < minShare*all {
 			continue
 		}
 		where.TraceID = e.Slow.TraceID
 		where.SpanID = e.Slow.SpanID
 		found = append(found, Finding{
 			Kind: SlowRequest, Text: slowText(e), Where: where,
-			SavedNS: op.Known(e.Slow.BeyondNS), OfNS: op.Known(int64(e.E2E.Mean * float64(e.E2E.Count))),
+			SavedNS: op.Known(e.Slow.BeyondNS), OfNS: op.Known(int64(all)),
 		})
 	}
 	return found

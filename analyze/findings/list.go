@@ -24,7 +24,8 @@ import (
 	"github.com/optrace/optrace/internal/text/units"
 )
 
-// Facts are the input of Of: the figures of a report and, in addition, Extent, Lateness, Alike, Engines and First.
+// Facts are the input of Of: the figures of a report and, in addition, Extent, Lateness, Collectives, Alike, Engines and
+// First.
 type Facts struct {
 	Input Input
 	// Coverage may be nil. Clocks is the rank whose clock differs most, nil if the clocks of ranks agree.
@@ -48,6 +49,7 @@ type Facts struct {
 	Sequences       *sequences.Sequences
 	Extent          *timeline.Extent
 	Lateness        []collective.Lateness
+	Collectives     []collective.Row
 	Alike           []requests.Alike
 	Engines         []engines.Engine
 	First           *steps.First

@@ -49,9 +49,11 @@ func (l *list) slowCopies() (all []candidate) {
 			f.Text = fmt.Sprintf("Pageable copies: %s of %s run at %s/s.", units.Plural(o.Count, "copy"),
 				units.Bytes(o.MemoryBytes.V), units.Bytes(int64(rate)))
 			f.Try = "pin the host's memory, and copy without blocking on a stream of its own"
-			all = append(all, candidate{Finding: f, changes: []replay.Change{
-				{Kind: replay.Rate, Select: o.Operation, Factor: linkRate},
-			}})
+			changes := []replay.Change{{Kind: replay.Rate, Select: o.Operation, Factor: linkRate}}
+			for _, name := range append(l.waitsAfter(o.Operation), o.Operation) {
+				changes = append(changes, replay.Change{Kind: replay.NoWait, Select: name})
+			}
+			all = append(all, candidate{Finding: f, changes: changes})
 		case 5*l.by.MemoryNS >= l.whole*l.devicesNum:
 			f.Rule = "copy_overlap"
 			f.Text = fmt.Sprintf("%s keeps the device from computing: %s take %s.", l.named(o.Operation),
@@ -106,6 +108,9 @@ func (l *list) overlapped(f Finding, ofStep int64) []candidate {
 		float64(over.NS) >= nearly*float64(removed.NS) {
 		return []candidate{c}
 	}
+	if l.hidesCollectives() && over.NS <= removed.NS/10 {
+		return []candidate{l.fasterLink(f, removed)}
+	}
 	c.changes = nil
 	c.atMost = over.NS <= 0
 	hidden := min(removed.NS, l.by.ComputeNS/l.devicesNum*2/3)
@@ -115,6 +120,56 @@ func (l *list) overlapped(f Finding, ofStep int64) []candidate {
 		NS: ns, LowNS: over.LowNS, HighNS: min(removed.HighNS, max(ns, removed.NS, exposed)), Known: over.Known && removed.Known,
 	}
 	return []candidate{c}
+}
+
+// hidesCollectives reports whether devices compute in a tenth of the time of their collectives.
+func (l *list) hidesCollectives() bool {
+	var hidden, all int64
+	for i := range l.Devices {
+		hidden += l.Devices[i].OverlapNS.V
+		all += l.Devices[i].CommunicationNS.V
+	}
+	return 10*hidden >= all && all > 0
+}
+
+// fasterLink returns the candidate of collectives that run beside the computation and take longer: they save what
+// transfers at the link's rate save. Without a rate, it is at most all of the time.
+func (l *list) fasterLink(f Finding, removed replay.Saving) candidate {
+	const slow = 0.5
+	f.Try = "find out which link they use (NCCL_DEBUG=INFO), and send fewer bytes, such as gradients in bfloat16"
+	bus, link := l.busRate()
+	if bus <= 0 || link <= 0 || bus > slow*link {
+		return candidate{Finding: f, saving: removed, atMost: true}
+	}
+	f.Text += fmt.Sprintf(" Their links carry %s/s of %s/s.", units.Bytes(int64(bus)), units.Bytes(int64(link)))
+	f.Evidence = append(f.Evidence, figure("rate of a link", bus, "B/s"), figure("peak of a link", link, "B/s"))
+	return candidate{Finding: f, changes: []replay.Change{
+		{Kind: replay.Scale, Select: "kind=collective", Factor: bus / link},
+	}}
+}
+
+// busRate returns the rate at which collectives use a link, and the link's own by the data sheet of the devices, 0 if
+// unknown. Between nodes, with more than eight devices, it is unknown.
+func (l *list) busRate() (bus, link float64) {
+	const ofNode = 8
+	if max(int64(len(l.Extent.Devices)), l.Coverage.WorldSize.V) > ofNode {
+		return 0, 0
+	}
+	var bytes, seconds float64
+	for i := range l.Collectives {
+		row := &l.Collectives[i]
+		if row.TransferNS.V > 0 && !row.BusBytesPerSecond.Known {
+			return 0, 0
+		}
+		seconds += float64(row.TransferNS.V) / 1e9
+		bytes += float64(row.TransferNS.V) / 1e9 * row.BusBytesPerSecond.V
+	}
+	for i := range l.Peaks {
+		if rate := l.Peaks[i].LinkBytesPerSecond; i == 0 || rate < link {
+			link = rate
+		}
+	}
+	return bytes / max(seconds, 1e-9), link
 }
 
 // plainCores matches the kernels that multiply 32-bit numbers without tensor cores.

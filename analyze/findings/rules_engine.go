@@ -112,9 +112,13 @@ func (l *list) firstExecution() []candidate {
 		units.Duration(median))
 	found.Evidence = []Evidence{lasts("first step", f.Duration(first)), lasts("requests waited", waited)}
 	found.Try = "warm the engine up before the traffic"
-	return []candidate{{
-		Finding: found, saving: replay.Saving{NS: waited, HighNS: waited + later}, atMost: true,
-	}}
+	c := candidate{Finding: found, changes: change(replay.Warm, "")}
+	if !l.replay(&c.saving, c.changes) || c.saving.NS < waited/2 { // batches are not formed again
+		c.changes = nil
+		c.saving = replay.Saving{NS: waited, HighNS: waited + later}
+		c.atMost = true
+	}
+	return []candidate{c}
 }
 
 // waitedFor returns the time that requests waited for the first execution because it took more than others, and the

@@ -22,7 +22,7 @@ func (l *list) likeFirst() *steps.First {
 		return nil
 	}
 	works := l.stepWorks()
-	work := works[first.StartNS]
+	work := works[first.Row.StartNS.V]
 	var like []int64
 	for i := range l.Steps {
 		s := &l.Steps[i]

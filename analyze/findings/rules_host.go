@@ -248,15 +248,16 @@ func (l *list) firstStep() (all []candidate) {
 		}
 		all = append(all, c)
 	}
+	engine := l.firstExecution()
 	for i := range l.Alike {
-		if a := &l.Alike[i]; a.First != nil && l.First == nil && !l.isHeavy(a.First) {
+		if a := &l.Alike[i]; a.First != nil && l.First == nil && engine == nil && !l.isHeavy(a.First) {
 			f := says(FirstStep, whereRequest(a.First), "The first %s takes %s, the median of the others %s. It is start-up.%s",
 				l.named(a.Name), units.Duration(a.First.DurationNS), units.Duration(a.First.MedianNS), cause(a.First))
 			f.Try = "leave it out of the figures; send a request before the traffic"
 			all = append(all, candidate{Finding: f, saving: replay.Saving{NS: a.First.BeyondNS}})
 		}
 	}
-	return append(all, l.firstExecution()...)
+	return append(all, engine...)
 }
 
 // launchBound finds devices that are idle because launches come late from a host that works all the time.

@@ -103,8 +103,14 @@ func (l *list) queues() (all []candidate) {
 			"%s waited in a queue, for %s before their first operation, while others ran.",
 			units.Plural(a.Count, "request")+" "+l.named(a.Name), l.part(a.QueuedNS))
 		f.Evidence = []Evidence{lasts("in the queue", a.QueuedNS), lasts("all requests", a.DurationNS)}
-		f.Try = "more replicas, larger batches, or fewer requests at a time"
-		all = append(all, candidate{Finding: f, saving: replay.Saving{NS: queued}, atMost: true, isEffect: true})
+		f.Try = "a second replica, larger batches, or fewer requests at a time"
+		c := candidate{Finding: f, saving: replay.Saving{NS: queued}, atMost: true, isEffect: true}
+		second := []replay.Change{{Kind: replay.Replicas, Factor: 2}}
+		if l.byRequest && l.enough(queued) && l.replay(&c.saving, second) {
+			c.changes = second
+			c.atMost = false
+		}
+		all = append(all, c)
 	}
 	return all
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/findings"
+	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/recordtest"
 	"github.com/optrace/optrace/op"
@@ -15,8 +16,18 @@ import (
 
 func found(t *testing.T, records ...op.Record) []findings.Finding {
 	t.Helper()
+	return foundOn(t, "", records...)
+}
+
+// foundOn returns the findings with the peaks of a device, "" for none.
+func foundOn(t *testing.T, device string, records ...op.Record) []findings.Finding {
+	t.Helper()
+	opts := analyze.Options{Workers: 1}
+	if device != "" {
+		opts.Peaks = check.Must(peaks.Parse([]byte(`{"devices":[{"device":"` + device + `"}]}`)))(t)
+	}
 	source := analyze.Records(recordtest.All(records...))
-	return check.Must(analyze.Run(t.Context(), source, analyze.Options{Workers: 1}))(t).Findings
+	return check.Must(analyze.Run(t.Context(), source, opts))(t).Findings
 }
 
 // run is a host with a device. The host launches and goes on.
@@ -225,4 +236,27 @@ func TestRulesAreDocumented(t *testing.T) {
 			t.Errorf("%s has no definition, or no advice", name)
 		}
 	}
+}
+
+// Copies from pinned memory are faster, and the host need not wait for them: a step of 4 ms takes 1 ms.
+func TestPinnedCopiesNeedNoWait(t *testing.T) {
+	const ms = 1_000_000
+	const steps = 20
+	var r run
+	for range steps {
+		e := r.launch("aten::copy_", "Memcpy HtoD (Pageable -> Device)", op.KindMemory, 2*ms)
+		e.MemoryBytes = op.Known(int64(ms)) // 40 µs at 25 GB/s
+		r.call("cudaStreamSynchronize", r.free+5_000-r.at)
+		r.host("prepare", ms)
+		r.launch("aten::mm", "gemm", op.KindCompute, ms)
+	}
+	for _, f := range found(t, r.records...) {
+		if f.Rule == "pageable_copy" {
+			if saved := float64(f.SavedNS.V) / steps; saved < 2.8*ms || saved > 3*ms {
+				t.Errorf("saved %.0f ns a step", saved)
+			}
+			return
+		}
+	}
+	t.Error("no finding")
 }

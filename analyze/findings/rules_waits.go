@@ -122,6 +122,9 @@ func (l *list) waits() (all []candidate) {
 		f.Evidence = []Evidence{about("call", c.name), times("calls", c.count), lasts("time in the calls", c.sum)}
 		f.Try = "keep the value on the device, and read it once every N steps"
 		one := candidate{Finding: f, changes: change(replay.NoWait, c.name)}
+		if around := c.around(); attrkey.IsRead(around) { // without the read its copy and its calls go, too
+			one.changes = change(replay.Remove, around)
+		}
 		if each < 2*rounds {
 			one.Try = "wait for the device every N steps only"
 			one.isEffect = true
@@ -190,17 +193,36 @@ func (l *list) allocator() []candidate {
 	return []candidate{{Finding: f, changes: changes}}
 }
 
-// waitsBeforeAllocations returns the names of waiting calls mostly followed by an allocation within soon.
-func (l *list) waitsBeforeAllocations() (names []string) {
-	const soon = 50_000 // ns
+// waitsBeforeAllocations returns the names of waiting calls mostly followed by an allocation.
+func (l *list) waitsBeforeAllocations() []string {
 	var starts []int64
 	for i := range l.Forest.Calls {
 		if c := &l.Forest.Calls[i]; attrkey.IsAllocation(c.Name) {
 			starts = append(starts, c.Start)
 		}
 	}
-	slices.Sort(starts)
-	counts := make(map[string][2]int) // all, followed
+	return l.waitsNear(starts, func(c *trace.Call) int64 { return c.Start + c.Duration })
+}
+
+// waitsAfter returns the names of waiting calls that mostly follow the launch of an operation of a name.
+func (l *list) waitsAfter(operation string) []string {
+	if l.Forest == nil {
+		return nil
+	}
+	var ends []int64 // below 0, as the nearest before a call is the next of the negated times
+	for r := range l.Forest.Rows() {
+		if l.Forest.Has(r, trace.FlagLaunch) && l.Forest.RowName(r) == operation {
+			ends = append(ends, -l.Forest.Launched(r))
+		}
+	}
+	return l.waitsNear(ends, func(c *trace.Call) int64 { return -c.Start })
+}
+
+// waitsNear returns the names of waiting calls that mostly have one of times soon after their own.
+func (l *list) waitsNear(times []int64, own func(*trace.Call) int64) (names []string) {
+	const soon = 50_000 // ns
+	slices.Sort(times)
+	counts := make(map[string][2]int) // all, near
 	for i := range l.Forest.Calls {
 		c := &l.Forest.Calls[i]
 		if !attrkey.IsWait(c.Name) {
@@ -208,8 +230,7 @@ func (l *list) waitsBeforeAllocations() (names []string) {
 		}
 		n := counts[c.Name]
 		n[0]++
-		end := c.Start + c.Duration
-		if at, _ := slices.BinarySearch(starts, end); at < len(starts) && starts[at] < end+soon {
+		if at, _ := slices.BinarySearch(times, own(c)); at < len(times) && times[at] < own(c)+soon {
 			n[1]++
 		}
 		counts[c.Name] = n

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/internal/batching"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/schedule"
 	"github.com/optrace/optrace/analyze/trace"
@@ -24,8 +25,8 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 		return g.warm(v), nil
 	case Fuse:
 		return g.fuse(c.Select, v)
-	case Chunk:
-		return g.chunk(c)
+	case Chunk, Replicas:
+		return g.divided(c)
 	case Without:
 		return g.without(c.Select, v)
 	}
@@ -218,7 +219,7 @@ func (g *Graph) balance(s *selection, v *variant) {
 }
 
 // warm shortens the operations of the first step to the median of their like in the other steps. Steps are counted by
-// process. Without other steps with the operation it stays.
+// process. Without other steps with the operation it stays. Engines have a first execution instead.
 func (g *Graph) warm(v *variant) int64 {
 	type same struct {
 		process int32
@@ -234,7 +235,7 @@ func (g *Graph) warm(v *variant) int64 {
 	times := make(map[same][]int64)
 	s := &selection{rows: make([]bool, f.Len())}
 	for r := range f.Rows() {
-		if !f.Has(r, trace.FlagStep) || g.begin[r] == none {
+		if !f.Has(r, trace.FlagStep) || g.begin[r] == none || g.executionOf(r) != trace.NoExecution {
 			continue
 		}
 		if f.Step(r) == first[g.process[r]] {
@@ -255,7 +256,34 @@ func (g *Graph) warm(v *variant) int64 {
 		}
 		return ns
 	})
-	return s.count
+	return s.count + g.warmEngines(v)
+}
+
+// warmEngines shortens the first execution of each engine to the time that the others with or without prompts take for
+// its load.
+func (g *Graph) warmEngines(v *variant) (n int64) {
+	for _, e := range g.engines() {
+		first := &e.Steps[0]
+		var others []batching.Sample
+		for i := range e.Steps[1:] {
+			if s := &e.Steps[i+1]; s.Class() == first.Class() {
+				others = append(others, batching.Sample{Load: s.Load, NS: float64(s.End - s.Start)})
+			}
+		}
+		if len(others) == 0 {
+			continue
+		}
+		law := batching.Fit(others, false)
+		factor := law.At(first.Load) / float64(first.End-first.Start)
+		isFirst := func(owner int32) bool { return isRow(owner) && g.executionOf(owner) == first.Execution }
+		for e := range g.g.owned(isFirst) {
+			if lag := v.Lag(e.index); factor < 1 && lag != dropped {
+				v.Set(e.index, int64(factor*float64(lag)))
+			}
+		}
+		n++
+	}
+	return n
 }
 
 // remove takes out operations, what is within those of hosts, the calls that launched them, and host operators that
@@ -266,17 +294,30 @@ func (g *Graph) remove(s *selection, v *variant) {
 	g.addWithin(s)
 	for e := range g.g.owned(s.has) {
 		lag := min(v.Lag(e.index), 0)
-		if e.owner >= 0 && e.kind == afterWait {
+		if e.kind == afterWait {
 			lag = dropped
 		}
 		v.Set(e.index, lag)
 	}
-	g.removeLaunches(s, v)
+	g.joinGaps(s, v)
 }
 
 // overlap puts selected operations on a stream of their own. They wait for their launch, for what the recording states,
-// and for the work launched before. The operation after them on their stream waits for the one before them instead.
+// and for the work launched before. The operation after them on their stream waits for the one before them instead. What
+// follows the last of a step in this step, such as an optimizer, needs the results of all.
 func (g *Graph) overlap(s *selection, v *variant) {
+	f := g.forest
+	type inStep struct {
+		stream int32
+		step   int64
+	}
+	last := make(map[inStep]int32) // of the selected
+	stepOf := func(r int32) inStep { return inStep{f.DeviceStreamOf(r), f.Step(r)} }
+	for _, r := range g.ops() {
+		if s.rows[r] && f.Has(r, trace.FlagStep) {
+			last[stepOf(r)] = r
+		}
+	}
 	hasWork := make(map[int32]bool) // operations with an edge to the work launched before
 	before := make(map[int32]edge)  // the edge from the operation before on the stream, by row
 	for e := range g.g.owned(isRow) {
@@ -308,8 +349,9 @@ func (g *Graph) overlap(s *selection, v *variant) {
 		if e.kind != onStream || rowAt[e.from] == none || s.rows[rowAt[e.from]] == selected {
 			continue
 		}
-		if !selected { // otherwise its data come from there
-			v.Set(e.index, dropped)
+		needed, known := last[stepOf(e.owner)]
+		if !selected && !(known && f.Has(e.owner, trace.FlagStep) && rowAt[e.from] == needed) {
+			v.Set(e.index, dropped) // otherwise its data come from there
 		}
 		r := rowAt[e.from] // the operation before on either stream
 		for steps := 0; r != none && s.rows[r] != selected && steps < g.forest.Len(); steps++ {
@@ -384,9 +426,7 @@ func (g *Graph) fuse(text string, v *variant) (int64, error) {
 			v.Set(e.index, min(v.Lag(e.index), 0))
 		}
 	}
-	if keepsTime {
-		g.removeLaunches(s, v)
-	}
+	g.joinGaps(s, v)
 	return n, nil
 }
 
@@ -434,13 +474,14 @@ func (g *Graph) Most(c Change) (ns int64, known bool) {
 	}
 	if isFuse {
 		for run := range g.runs(ops, g.shortRun) {
+			first, last := run[0], run[len(run)-1]
 			for _, r := range run {
 				ns += f.Duration(r)
-				if f.Has(r, trace.FlagLaunch) {
-					ns += max(0, f.Launched(r)-f.Launch(r))
-				}
 			}
-			ns += max(0, f.Start(run[len(run)-1])-f.Start(run[0]))
+			ns += max(0, f.Start(last)-f.Start(first))
+			if f.Has(first, trace.FlagLaunch) && f.Has(last, trace.FlagLaunch) { // the host's time between goes
+				ns += max(0, f.Launched(last)-f.Launch(first))
+			}
 		}
 	}
 	return ns, true
@@ -520,19 +561,23 @@ func (g *Graph) leaveOut(isRoot map[int32]bool, v *variant) {
 	}
 }
 
-// chunk counts the executions whose prompts change c divides.
-func (g *Graph) chunk(c Change) (divided int64, err error) {
+// divided counts the executions whose prompts change c divides, or the requests that it divides among engines.
+func (g *Graph) divided(c Change) (n int64, err error) {
 	for _, e := range g.engines() {
 		for _, q := range e.Served {
+			if c.Kind == Replicas {
+				n++
+				continue
+			}
 			for _, l := range q.Loads[:q.Prompt] {
 				if l.Weight > c.Factor {
-					divided++
+					n++
 				}
 			}
 		}
 	}
-	if divided == 0 {
+	if n == 0 {
 		err = &UnknownError{Select: c.String()}
 	}
-	return divided, err
+	return n, err
 }

@@ -229,15 +229,16 @@ type again struct {
 	end  int64           // that of the run, 0 if engines do not end last
 }
 
-// formAgain predicts the requests of engines in a changed run, with at most chunk tokens of a prompt in an execution.
-func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool, chunk float64) again {
+// formAgain predicts the requests of engines in a changed run, with at most chunk tokens of a prompt in an execution, and
+// replicas of each engine.
+func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool, chunk float64, replicas int) again {
 	out := again{ns: make(map[int32]int64)}
 	if len(g.engines()) == 0 {
 		return out
 	}
 	out.Batches = &Batches{}
 	for _, e := range g.engines() {
-		r := e.Chunked(chunk).Form(g.plan(e, recorded, v), without)
+		r := e.Chunked(chunk).FormOn(replicas, g.plan(e, recorded, v), without)
 		scale := float64(e.Sum) / e.formed.Sum
 		for i, q := range e.Served {
 			out.ns[q.Root] = -1

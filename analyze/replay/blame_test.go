@@ -30,7 +30,7 @@ func TestBlameEqualsASimulationWithoutTheCulprit(t *testing.T) {
 		layout := causes.ServerLayouts[seed%2]
 		cause := []string{"long_prompt", "overload", ""}[seed%3]
 		strength := 0.1 + 0.1*float64(seed%5)
-		records, recorded := causes.Serve(cause, layout, strength, seed, -1)
+		records, recorded := causes.Serve(cause, layout, strength, seed)
 		f := forestOf(records)
 		b := replay.New(f).Blame(nil)
 		for _, c := range b.Culprits[:min(len(b.Culprits), 3)] {
@@ -163,7 +163,7 @@ func TestSavedEqualsTheBusyTimeOfASimulationWithoutTheRequest(t *testing.T) {
 		seed := uint64(n)
 		layout := causes.ServerLayouts[seed%2]
 		cause := []string{"long_prompt", "overload", ""}[seed%3]
-		records, _ := causes.Serve(cause, layout, 0.3, seed, -1)
+		records, _ := causes.Serve(cause, layout, 0.3, seed)
 		f := forestOf(records)
 		var said, truth float64
 		for row, ns := range replay.New(f).SavedByRequest(f.Duration) {

@@ -376,7 +376,8 @@ func (b *builder) endOf(r int32) int64 { return b.forest.End(r) - b.origin }
 // after the last of those below it.
 func (b *builder) trees() {
 	f := b.forest
-	last := repeat(f.Len()) // the last to end below each span in another lane
+	last := repeat(f.Len())           // the last to end below each span in another lane
+	launched := make(map[int32]int32) // the first to be launched below each span
 	for r := range f.Rows() {
 		if b.begin[r] == none {
 			continue
@@ -386,6 +387,11 @@ func (b *builder) trees() {
 		if onHost && p != trace.NoRow && b.begin[p] != none && b.laneOf(p) != b.laneOf(r) &&
 			b.g.slack(b.begin[p], b.begin[r]) >= 0 {
 			b.wait(b.begin[r], b.begin[p], usualHost, onThread)
+		}
+		if b.launch[r] != none && p != trace.NoRow && b.begin[p] != none {
+			if before, known := launched[p]; !known || b.launchOf(r) < b.launchOf(before) {
+				launched[p] = r
+			}
 		}
 		if onHost && (p == trace.NoRow || b.begin[p] == none || b.laneOf(p) == b.laneOf(r)) {
 			continue
@@ -405,6 +411,18 @@ func (b *builder) trees() {
 		if r != none {
 			b.wait(b.end[p], b.end[r], usualHost, afterWait)
 		}
+	}
+	for _, p := range slices.Sorted(maps.Keys(launched)) {
+		b.firstLaunch(b.events[b.launch[launched[p]]].begin, b.begin[p])
+	}
+}
+
+// firstLaunch lets the first launch below a span of another lane wait for the begin of the span, if its own thread did
+// nothing since.
+func (b *builder) firstLaunch(launch, span int32) {
+	before := b.before(launch)
+	if before != none && b.g.At(before) < b.g.At(span) && b.g.At(span) <= b.g.At(launch) {
+		b.wait(launch, span, usualHost, onThread)
 	}
 }
 

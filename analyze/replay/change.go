@@ -41,15 +41,19 @@ const (
 	Warm Kind = "warm"
 	// Chunk reads at most Factor tokens of a prompt in a step of an engine, written chunk=64. It selects nothing.
 	Chunk Kind = "chunk"
+	// Replicas divides the requests of an engine, in turn, among Factor engines like it, written replicas=2. It selects
+	// nothing.
+	Replicas Kind = "replicas"
 	// Without leaves out a request, written request=TRACE_ID.
 	Without Kind = "without"
 )
 
 // Change is a change of a recording.
 type Change struct {
-	Kind   Kind    `json:"change"`
-	Select string  `json:"select"`
-	Factor float64 `json:"factor,omitzero"` // of Scale and Host; bytes per second of Rate, tokens of Chunk
+	Kind   Kind   `json:"change"`
+	Select string `json:"select"`
+	// Factor is that of Scale and Host, bytes per second of Rate, tokens of Chunk, or the number of Replicas.
+	Factor float64 `json:"factor,omitzero"`
 }
 
 // String returns the change as Parse reads it.
@@ -62,8 +66,8 @@ func (c Change) String() string {
 		return strings.TrimSpace("host " + factor + " " + c.Select)
 	case Pauses, Warm:
 		return string(c.Kind)
-	case Chunk:
-		return fmt.Sprintf("chunk=%g", c.Factor)
+	case Chunk, Replicas:
+		return fmt.Sprintf("%s=%g", c.Kind, c.Factor)
 	case Rate:
 		return fmt.Sprintf("rate=%gGB/s %s", c.Factor/1e9, c.Select)
 	}
@@ -71,7 +75,7 @@ func (c Change) String() string {
 }
 
 var errWhat = errors.New("a change is WHAT SELECT, such as \"0.5x matmul\"; WHAT is a factor such as 0.5x, remove, " +
-	"typical, roofline, rate=25GB/s, overlap, nowait, balance, fuse, host, pauses, warm, chunk=64 or without")
+	"typical, roofline, rate=25GB/s, overlap, nowait, balance, fuse, host, pauses, warm, chunk=64, replicas=2 or without")
 
 // Runs of operations of a stream, for [Fuse].
 const (
@@ -87,10 +91,19 @@ func Parse(text string) (c Change, err error) {
 	c = Change{Kind: Kind(what), Select: strings.TrimSpace(rest)}
 	rate, isRate := strings.CutPrefix(what, "rate=")
 	tokens, isChunk := strings.CutPrefix(what, "chunk=")
+	engines, isReplicas := strings.CutPrefix(what, "replicas=")
 	switch {
 	case isRate:
 		c.Kind = Rate
 		c.Factor, err = parseRate(rate)
+	case isReplicas:
+		c.Kind = Replicas
+		n, notNumber := strconv.Atoi(engines)
+		if notNumber != nil || n < 2 || n > 64 || c.Select != "" {
+			return c, fmt.Errorf("%q is no number of engines from 2 to 64, such as replicas=2", text)
+		}
+		c.Factor = float64(n)
+		return c, nil
 	case isChunk:
 		c.Kind = Chunk
 		if c.Factor, err = strconv.ParseFloat(tokens, 64); err != nil || !(c.Factor >= 1) || c.Factor > 1e9 {

@@ -1,6 +1,7 @@
 package replay_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/optrace/optrace/analyze/replay"
@@ -104,4 +105,98 @@ func TestAReadWaitsForItsCopy(t *testing.T) {
 	g := recordedOf(timed{"matmul", 0, 1_000, 2_000, 50_000}, timed{"item", op.SideHost, -1, 3_000, 50_000},
 		timed{"copy", 0, 4_000, 52_100, 500}, timed{"prepare", op.SideHost, -1, 53_000, 47_000})
 	check.Equal(t, "saved by half of the operation", int64(25*ms), saved(t, g, "0.5x matmul"))
+}
+
+// hostedBy returns a recording of operations of a host and those that it launches in calls of 2 µs, on the threads of two
+// ranks with one number. Times are in µs.
+func hostedBy(calls []trace.Call, ops ...timed) *replay.Graph {
+	const us = 1_000
+	f := trace.New()
+	thread := op.Attr{Key: "thread.id", Type: op.AttrInt, Value: "7"}
+	for rank := range int64(2) {
+		for i, o := range ops {
+			e := op.Entry{
+				Operation: o.name, Side: o.side, Kind: op.KindCompute, Rank: op.Known(rank), Step: op.Known(int64(0)),
+				TraceID: op.TraceID{1}, SpanID: op.SpanID{byte(rank), byte(i >> 8), byte(i)},
+				Start: op.Known(1e18 + (o.start+rank*100)*us), Duration: o.took * us, Attrs: []op.Attr{thread},
+			}
+			if o.launch >= 0 {
+				e.DeviceID = fmt.Sprintf("cuda:%d", rank)
+				e.Stream = op.Known(int64(0))
+				e.Launch = op.Known(1e18 + (o.launch+rank*100)*us)
+				e.Attrs = append(e.Attrs, op.Attr{Key: "tensor.launch.duration", Type: op.AttrInt, Value: "2000"})
+			}
+			f.Add(op.Record{Entry: &e})
+		}
+		for _, c := range calls {
+			f.Add(op.Record{Call: &op.Entry{
+				Operation: c.Name, Rank: op.Known(rank), Start: op.Known(1e18 + (c.Start+rank*100)*us),
+				Duration: c.Duration * us, Attrs: []op.Attr{thread},
+			}})
+		}
+	}
+	return replay.New(f)
+}
+
+// A read that is taken out takes its copy and its wait along, and of the times before and after it the longer one stays.
+func TestARemovedReadDoesNotWait(t *testing.T) {
+	g := hostedBy([]trace.Call{{Name: "cudaStreamSynchronize", Start: 25, Duration: 487}},
+		timed{"matmul", 0, 2, 10, 490}, timed{"aten::item", op.SideHost, -1, 14, 500}, timed{"copy", 0, 20, 505, 1},
+		timed{"prepare", op.SideHost, -1, 520, 600})
+	const after = 6_000 // it; before it are 10 µs
+	check.Equal(t, "saved", int64(500_000+after), saved(t, g, "remove aten::item"))
+}
+
+// A fused run takes one launch, and one of the times between launches.
+func TestAFusedRunTakesTheTimeBetweenItsLaunches(t *testing.T) {
+	var ops []timed
+	for i := range int64(50) {
+		ops = append(ops, timed{"mul", 0, 20 * i, 20*i + 3, 1})
+	}
+	g := hostedBy(nil, append(ops, timed{"matmul", 0, 1_000, 1_003, 100})...)
+	check.Equal(t, "saved", int64(49*20_000), saved(t, g, "fuse short"))
+}
+
+// Of a step, what follows the last collective needs the results of all.
+func TestAnOptimizerNeedsAllCollectives(t *testing.T) {
+	f := trace.New()
+	at := int64(0)
+	for i, name := range []string{"backward", "all_reduce", "backward", "all_reduce", "optimizer"} {
+		e := op.Entry{
+			Operation: name, Kind: op.KindCompute, DeviceID: "cuda:0", Stream: op.Known(int64(0)), Step: op.Known(int64(0)),
+			Start: op.Known(1e18 + at), Duration: 10 * ms, Launch: op.Known(1e18 + int64(i)),
+		}
+		if name == "all_reduce" {
+			e.Kind = op.KindCollective
+		}
+		f.Add(op.Record{Entry: &e})
+		at += 10 * ms
+	}
+	near(t, "saved", saved(t, replay.New(f), "overlap kind=collective"), 10*ms)
+}
+
+func near(t *testing.T, what string, ns, want int64) {
+	t.Helper()
+	if ns < want-10_000 || ns > want+10_000 {
+		t.Errorf("%s: %d ns, not %d", what, ns, want)
+	}
+}
+
+// A step that begins after the device's work of the step before it holds back its own launches.
+func TestTheFirstLaunchOfAStepWaitsForItsSpan(t *testing.T) {
+	f := trace.New()
+	for step := range int64(4) {
+		at := 1e18 + step*10*ms
+		id := op.SpanID{byte(step + 1)}
+		f.Add(op.Record{Span: &op.Span{
+			Name: "step", TraceID: op.TraceID{1, byte(step)}, SpanID: id, Start: op.Known(at), Duration: 10 * ms,
+		}})
+		f.Add(op.Record{Entry: &op.Entry{
+			Operation: "matmul", Kind: op.KindCompute, DeviceID: "cuda:0", Stream: op.Known(int64(0)), Step: op.Known(step),
+			TraceID: op.TraceID{1, byte(step)}, ParentSpanID: id, SpanID: op.SpanID{9, byte(step)},
+			Launch: op.Known(at + ms), Start: op.Known(at + 2*ms), Duration: 8*ms - 5_000,
+			Attrs: []op.Attr{{Key: "thread.id", Type: op.AttrInt, Value: "7"}},
+		}})
+	}
+	near(t, "saved", saved(t, replay.New(f), "0.5x matmul"), 4*4*ms)
 }

@@ -141,6 +141,7 @@ func TestParse(t *testing.T) {
 		"host 0x rank=1":              {Kind: replay.Host, Select: "rank=1"},
 		"pauses":                      {Kind: replay.Pauses},
 		"chunk=64":                    {Kind: replay.Chunk, Factor: 64},
+		"replicas=2":                  {Kind: replay.Replicas, Factor: 2},
 		"balance device=cuda:*":       {Kind: replay.Balance, Select: "device=cuda:*"},
 	} {
 		got := parse(t, text)
@@ -153,7 +154,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, text := range []string{
 		"", "matmul", "0.5 matmul", "remove", "-1x matmul", "rate=fast copy", "host", "without 7", "fuse matmul", "NaNx matmul",
-		"chunk=0", "chunk=64 matmul", "chunk 64",
+		"chunk=0", "chunk=64 matmul", "chunk 64", "replicas=1", "replicas=1.5", "replicas=2 mlp",
 	} {
 		if c, err := replay.Parse(text); err == nil {
 			t.Errorf("%q is read as %v", text, c)

@@ -128,6 +128,7 @@ func (g *Graph) replay(changes []Change) (*replayed, error) {
 	r.Changes = []Applied{}
 	spread := 0.0
 	chunk := math.Inf(1)
+	replicas := 1
 	for _, c := range changes {
 		n, err := g.apply(c, p.changed)
 		if err != nil {
@@ -140,6 +141,8 @@ func (g *Graph) replay(changes []Change) (*replayed, error) {
 			maps.Copy(without, rows)
 		case c.Kind == Chunk:
 			chunk = min(chunk, c.Factor)
+		case c.Kind == Replicas:
+			replicas *= int(c.Factor)
 		case shared != p.changed:
 			_, _ = g.apply(c, shared)
 		}
@@ -153,7 +156,7 @@ func (g *Graph) replay(changes []Change) (*replayed, error) {
 	if shared != p.changed {
 		shared.Run()
 	}
-	formed := g.formAgain(recorded, shared, without, chunk)
+	formed := g.formAgain(recorded, shared, without, chunk, replicas)
 	r.Batches = formed.Batches
 	if formed.end > 0 {
 		r.Run.ReplayedNS = formed.end
@@ -210,7 +213,7 @@ func (g *Graph) ops() []int32 { return g.g.owner[:g.g.Owned()] }
 // operations would be.
 var spreads = map[Kind]float64{
 	Scale: 0.05, Typical: 0.1, Roofline: 0.3, Rate: 0.15, Overlap: 0.3, Balance: 0.25, Fuse: 0.3, Host: 0.1, Without: 0.1,
-	Chunk: 0.2,
+	Chunk: 0.2, Replicas: 0.2,
 }
 
 // spreadFormed is the share of a gain by which it may be wrong because batches are formed again.

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/pattern"
-	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
@@ -139,38 +139,45 @@ func (s *selection) has(owner int32) bool {
 // hasRow reports whether the owner of an edge is a selected row.
 func (s *selection) hasRow(owner int32) bool { return owner >= 0 && s.rows[owner] }
 
-// removeLaunches takes out the launches of selected operations that are stated as a time without a duration: the time
-// of a host before such a launch, and of a pause the usual one.
-func (g *Graph) removeLaunches(s *selection, v *variant) {
-	const pause = 8 // times the usual time
+// joinGaps makes one of the times in which a host recorded nothing around removed events: the longest stays.
+func (g *Graph) joinGaps(s *selection, v *variant) {
 	f := g.forest
 	const stays, goes = 1, 2
-	launches := make([]uint8, g.g.Nodes()) // the operations of a launch
+	events := make([]uint8, g.g.Nodes()) // what begins at a node of a host
+	for r := range f.Rows() {
+		if p := g.begin[r]; s.rows[r] && f.Has(r, trace.FlagHost) && p != none {
+			events[p>>1] = goes
+		}
+	}
 	for e := range g.g.owned(isRow) {
-		isLaunch := e.kind == afterLaunch && f.Has(e.owner, trace.FlagLaunch) && f.Launched(e.owner) <= f.Launch(e.owner)
-		switch node := e.from >> 1; {
-		case !isLaunch || g.g.From(^node) == none:
-		case s.rows[e.owner]:
-			launches[node] |= goes
-		default:
-			launches[node] |= stays
-		}
-	}
-	lags := []int64{0}
-	for node, of := range launches {
-		if of != 0 {
-			lags = append(lags, g.g.Lag(^int32(node)))
-		}
-	}
-	usual := sketch.Median(lags)
-	for node, of := range launches {
-		lag := v.Lag(^int32(node))
 		switch {
-		case of != goes:
-		case lag > pause*usual:
-			v.Set(^int32(node), lag-usual)
+		case e.kind != afterLaunch || !f.Has(e.owner, trace.FlagLaunch):
+		case s.rows[e.owner]:
+			events[e.from>>1] |= goes
 		default:
-			v.Set(^int32(node), min(lag, 0))
+			events[e.from>>1] |= stays
+		}
+	}
+	longest := make([]int64, g.g.Nodes()) // of the times up to a node, since the event before that stays
+	isGone := make([]bool, g.g.Nodes())
+	for node := g.g.Owned(); node < g.g.Nodes(); node++ {
+		from := g.g.From(^node)
+		if from == none || g.g.Kind(^node) != onThread {
+			continue
+		}
+		before := from >> 1
+		isInside := s.has(g.g.owner[node])
+		isGone[node] = isInside || events[node] == goes
+		switch {
+		case isInside:
+			longest[node] = longest[before]
+		case (isGone[node] || isGone[before]) && g.isUnrecorded(edge{^node, from, node << 1, g.g.owner[node], onThread}):
+			lag := v.Lag(^node)
+			longest[node] = max(lag, longest[before])
+			v.Set(^node, longest[node]-longest[before])
+			if !isGone[node] {
+				longest[node] = 0
+			}
 		}
 	}
 }
@@ -191,27 +198,62 @@ func (g *Graph) addBelow(s *selection) {
 	}
 }
 
-// addWithin adds the operations of hosts within selected calls, on the thread of the call.
+// addWithin selects, within selected calls and operations of hosts, the calls and operations of their threads, and the
+// operations of devices launched there.
 func (g *Graph) addWithin(s *selection) {
-	if len(s.calls) == 0 {
-		return
+	type thread struct {
+		rank op.Int
+		id   int64
 	}
+	type span struct{ start, end int64 }
 	f := g.forest
-	var rows []int32
+	ofRow := func(r int32) thread { return thread{f.DeviceKey(r).Rank, f.Names.Threads.Values[f.Thread(r)]} }
+	ofCall := func(c *trace.Call) (thread, span) {
+		t := thread{c.Rank, noThread}
+		if c.Thread.Known {
+			t.id = c.Thread.V
+		}
+		return t, span{c.Start, c.Start + c.Duration}
+	}
+	isHost := func(r int32) bool { return f.Has(r, trace.FlagHost|trace.FlagStart) }
+	selected := make(map[thread][]span)
 	for r := range f.Rows() {
-		if f.Has(r, trace.FlagHost) && g.begin[r] != none {
-			rows = append(rows, r)
+		if s.rows[r] && isHost(r) {
+			selected[ofRow(r)] = append(selected[ofRow(r)], span{f.Start(r), f.End(r)})
 		}
 	}
-	order.Rows(rows, f.Start, f.CompareStart)
 	for i := range s.calls {
-		c := &f.Calls[i]
-		at := sort.Search(len(rows), func(i int) bool { return f.Start(rows[i]) >= c.Start })
-		for ; at < len(rows) && f.Start(rows[at]) < c.Start+c.Duration; at++ {
-			r := rows[at]
-			if !c.Thread.Known || f.Names.Threads.Values[f.Thread(r)] == c.Thread.V {
-				s.rows[r] = true
+		t, at := ofCall(&f.Calls[i])
+		selected[t] = append(selected[t], at)
+	}
+	for t, spans := range selected {
+		slices.SortFunc(spans, func(a, b span) int {
+			return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end))
+		})
+		outer := spans[:1]
+		for _, x := range spans[1:] {
+			if x.end > outer[len(outer)-1].end {
+				outer = append(outer, x)
 			}
+		}
+		selected[t] = outer
+	}
+	isWithin := func(t thread, x span) bool {
+		spans := selected[t]
+		i := sort.Search(len(spans), func(i int) bool { return spans[i].start > x.start })
+		return i > 0 && spans[i-1].end >= x.end
+	}
+	for i := range f.Calls {
+		if isWithin(ofCall(&f.Calls[i])) {
+			s.calls[int32(i)] = true
+		}
+	}
+	for r := range f.Rows() {
+		switch {
+		case isHost(r):
+			s.rows[r] = s.rows[r] || isWithin(ofRow(r), span{f.Start(r), f.End(r)})
+		case g.isOnDevice(r) && f.Has(r, trace.FlagLaunch):
+			s.rows[r] = s.rows[r] || isWithin(ofRow(r), span{f.Launch(r), f.Launched(r)})
 		}
 	}
 }

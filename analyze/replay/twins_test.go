@@ -102,3 +102,37 @@ func TestEnginesThatShareRequestsKeepTheirBatches(t *testing.T) {
 		}
 	}
 }
+
+// Two engines for the requests of one, in turn, take what simulations of each half take.
+func TestReplicasServeTheRequestsInTurn(t *testing.T) {
+	var ratios []float64
+	for seed := range uint64(6) {
+		records, one := causes.Serve("overload", causes.Server, 0.3, seed)
+		var two int64
+		for half := range 2 {
+			var others []int
+			for k := 1 - half; k < len(one); k += 2 {
+				others = append(others, k)
+			}
+			_, ns := causes.Serve("overload", causes.Server, 0.3, seed, others...)
+			for _, d := range ns {
+				two += d
+			}
+		}
+		var all int64
+		for _, d := range one {
+			all += d
+		}
+		f := trace.New()
+		for _, rec := range records {
+			f.Add(rec)
+		}
+		saved, err := replay.New(f).Saved(true, parse(t, "replicas=2"))
+		check.OK(t, err)
+		ratios = append(ratios, float64(saved.NS)/float64(all-two))
+	}
+	slices.Sort(ratios)
+	if median := ratios[len(ratios)/2]; median < 0.9 || median > 1.1 {
+		t.Errorf("saved %.2f of the truth", ratios)
+	}
+}

@@ -1,6 +1,8 @@
 package steps
 
 import (
+	"math"
+
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 )
@@ -11,8 +13,9 @@ type First struct {
 	// MedianNS is the median time of the Others other steps, AllNS the sum of all times, each to the next start.
 	MedianNS, AllNS int64
 	Others          int
-	// StartNS is the first start of the step, EndNS that of the next.
-	StartNS, EndNS int64
+	// ExtraNS is its lead beyond the least of the others, a part of ToNextNS. StartNS is the start of that time, EndNS the
+	// first start of the next step.
+	ExtraNS, StartNS, EndNS int64
 }
 
 // FirstOf returns the first step of the loop with the most time, if it takes at least twice the median of at least
@@ -27,7 +30,7 @@ func FirstOf(rows []Row) *First {
 	if first == nil {
 		return nil
 	}
-	first.StartNS = first.Row.StartNS.V
+	first.StartNS = first.Row.StartNS.V - first.ExtraNS
 	first.EndNS = first.StartNS + first.ToNextNS.V
 	return first
 }
@@ -39,17 +42,23 @@ func firstOf(rows []Row) *First {
 	)
 	var walls []int64
 	all := int64(0)
-	for _, row := range rows {
+	lead := int64(math.MaxInt64)
+	for i, row := range rows {
 		if row.ToNextNS.Known {
 			walls = append(walls, row.ToNextNS.V)
 			all += row.ToNextNS.V
+		}
+		if i > 0 {
+			lead = min(lead, row.LeadNS)
 		}
 	}
 	if len(walls) < others+1 || !rows[0].ToNextNS.Known {
 		return nil
 	}
-	if median := sketch.Median(walls[1:]); walls[0] >= slower*median {
-		return &First{Row: rows[0], MedianNS: median, AllNS: all, Others: len(walls) - 1}
+	first := &First{Row: rows[0], MedianNS: sketch.Median(walls[1:]), AllNS: all, Others: len(walls) - 1}
+	first.ExtraNS = max(0, rows[0].LeadNS-lead)
+	if first.ToNextNS.V += first.ExtraNS; first.ToNextNS.V >= slower*first.MedianNS {
+		return first
 	}
 	return nil
 }

@@ -26,6 +26,9 @@ type Row struct {
 	BusyNS op.Int `json:"busy_ns"`
 	// StartNS is the first start in Unix nanoseconds, unknown without starts.
 	StartNS op.Int `json:"-"`
+	// LeadNS is the time before it since the first event of the step, on a host or of a launch. It is 0 for a number with
+	// several iterations.
+	LeadNS int64 `json:"-"`
 	// ToNextNS is the time from the first start to that of the next step of the loop. For the last step it is WallNS and
 	// the median pause, and without a single loop WallNS.
 	ToNextNS op.Int `json:"to_next_ns"`
@@ -71,7 +74,32 @@ func Rows(f *trace.Forest) []Row {
 		steps[i].ToNextNS = op.Known(steps[i].WallNS.V + gap)
 	}
 	numberRuns(steps)
+	findLeads(f, steps)
 	return steps
+}
+
+func findLeads(f *trace.Forest, steps []Row) {
+	begins := make(map[step]int64)
+	for r := range f.Rows() {
+		if !f.Has(r, trace.FlagStep|trace.FlagStart) {
+			continue
+		}
+		at := f.Start(r)
+		if f.Has(r, trace.FlagLaunch) {
+			at = min(at, f.Launch(r))
+		}
+		of := step{f.Service(r), f.Step(r)}
+		if begin, known := begins[of]; !known || at < begin {
+			begins[of] = at
+		}
+	}
+	for i := range steps {
+		s := &steps[i]
+		again := i+1 < len(steps) && steps[i+1].Run > 1
+		if begin, known := begins[step{s.Service, s.Step}]; known && s.StartNS.Known && s.Run == 1 && !again {
+			s.LeadNS = max(0, s.StartNS.V-begin)
+		}
+	}
 }
 
 // Stated returns the number of operations with a step, without the host's view.

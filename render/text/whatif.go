@@ -34,6 +34,8 @@ func (v *prediction) changes() {
 			v.field("change", c.String(), false)
 		case replay.Chunk:
 			v.field("change", fmt.Sprintf("%s (prompts in %s)", c, units.Plural(c.Count, "step")), false)
+		case replay.Replicas:
+			v.field("change", fmt.Sprintf("%s (%s)", c, units.Plural(c.Count, "request")), false)
 		default:
 			v.field("change", fmt.Sprintf("%s (%s)", c, units.Plural(c.Count, "operation")), false)
 		}

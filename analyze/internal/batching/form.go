@@ -2,6 +2,7 @@ package batching
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 )
@@ -111,6 +112,27 @@ func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
 		running = slices.DeleteFunc(running, func(i int) bool { return done[i] == len(e.Served[i].Loads) })
 	}
 	return r
+}
+
+// FormOn is Form with the requests divided, in turn, among n engines.
+func (e *Engine) FormOn(n int, p Plan, without map[int32]bool) Formed {
+	all := Formed{Durations: slices.Repeat([]float64{-1}, len(e.Served))}
+	for k := range n {
+		others := maps.Clone(without)
+		for i, q := range e.Served {
+			if i%n != k {
+				others[q.Root] = true
+			}
+		}
+		part := e.Form(p, others)
+		for i, ns := range part.Durations {
+			all.Durations[i] = max(all.Durations[i], ns)
+		}
+		all.Sum += part.Sum
+		all.Busy += part.Busy
+		all.End = max(all.End, part.End)
+	}
+	return all
 }
 
 // pool has recorded costs in order.

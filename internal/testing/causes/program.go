@@ -52,6 +52,7 @@ var Programs = []Planted{
 	{"first_step", "warm_up", "first step", func(float64) string { return "warm" }},
 	{"late", "straggler", "2/cuda:2", nil},
 	{"exposed", "exposed_communication", "all_reduce", func(float64) string { return "overlap kind=collective" }},
+	{"slow_link", "exposed_communication", "links carry", nil},
 }
 
 // PlantedIn returns the causes of [Twin] in a layout.
@@ -74,6 +75,8 @@ const (
 	trainLayers = 12
 	kernelNS    = 400_000
 	us          = 1_000
+	// usualTransfer is the time of a collective, as a part of a step.
+	usualTransfer = 0.05
 )
 
 // piece is a part of a simulated run.
@@ -113,7 +116,7 @@ func Twin(name string, layout Layout, strength float64, seed uint64) (with, with
 		p := &program{cause: name, planted: planted, strength: strength, seed: seed}
 		if slices.Contains(ServerLayouts, layout) {
 			var requests map[op.TraceID]int64
-			out[i], requests = p.serve(layout, -1)
+			out[i], requests = p.serve(layout)
 			for _, r := range requests {
 				ns[i] += r
 			}
@@ -229,6 +232,7 @@ func (p *program) collective(step int, stream int, ns float64, after [trainRanks
 	for r, x := range parts {
 		x.end = last + took
 		x.sequence = int64(len(p.pieces))
+		x.bytes = 36_000_000
 		p.free[r][stream] = x.end
 	}
 	for _, x := range parts {
@@ -269,7 +273,7 @@ func (p *program) step(s int) {
 		case p.cause == "exposed":
 			p.collective(s, 1, p.strength*step/3, after)
 		default:
-			p.collective(s, 1, 0.05*step, after)
+			p.collective(s, 1, (usualTransfer+p.is("slow_link"))*step, after)
 		}
 	}
 	for r := range trainRanks {

@@ -24,6 +24,7 @@ var Servers = []Planted{
 	{"long_prompt", "stalled_batch", "stalls", func(float64) string { return "without request=" + traceOf(longPrompt).String() }},
 	{"slow_operation", "", "mlp", func(s float64) string { return fmt.Sprintf("%gx mlp", 1/(1+slowMLP*s)) }},
 	{"host_gap", "engine_host", "idle", func(s float64) string { return fmt.Sprintf("host %gx", 1/(1+longGap*s)) }},
+	{"cold_engine", "warm_up", "first step of the engine", func(float64) string { return "warm" }},
 	{"overload", "queue", "queue", func(s float64) string { return fmt.Sprintf("%gx kind=compute", 1/(1+s)) }},
 }
 
@@ -37,6 +38,7 @@ const (
 	longTokens   = 100_000
 	slowMLP      = 2
 	longGap      = 8
+	coldNS       = 400_000 * us
 )
 
 // client is a request to a server.
@@ -61,17 +63,17 @@ type server struct {
 	records []op.Record
 }
 
-// Serve returns the records of a server with a cause, and the durations of its requests by trace. left is the number of
-// a request to leave out, negative for none.
-func Serve(name string, layout Layout, strength float64, seed uint64, left int) ([]op.Record, map[op.TraceID]int64) {
+// Serve returns the records of a server with a cause, and the durations of its requests by trace. left are the
+// numbers of requests to leave out.
+func Serve(name string, layout Layout, strength float64, seed uint64, left ...int) ([]op.Record, map[op.TraceID]int64) {
 	p := program{cause: name, planted: true, strength: strength, seed: seed}
-	return p.serve(layout, left)
+	return p.serve(layout, left...)
 }
 
-// serve runs a server without the client left.
-func (p program) serve(layout Layout, left int) ([]op.Record, map[op.TraceID]int64) {
+// serve runs a server without the clients left.
+func (p program) serve(layout Layout, left ...int) ([]op.Record, map[op.TraceID]int64) {
 	s := &server{program: p, mixed: layout == ServerMixed, late: p.seed%2 == 0}
-	all := slices.DeleteFunc(s.clients(), func(c *client) bool { return int(c.number) == left })
+	all := slices.DeleteFunc(s.clients(), func(c *client) bool { return slices.Contains(left, int(c.number)) })
 	for next := 0; next < len(all) || len(s.waiting)+len(s.running) > 0; s.steps++ {
 		if len(s.waiting)+len(s.running) == 0 {
 			s.now = max(s.now, all[next].ready)
@@ -160,6 +162,9 @@ func (s *server) step(batch []*client, gap int64) {
 		span.Links = append(span.Links, op.Link{
 			TraceID: traceOf(c.number), SpanID: spanOf(c.number), Weight: op.Known(weight),
 		})
+	}
+	if s.steps == 0 {
+		s.now += int64(coldNS * s.is("cold_engine"))
 	}
 	s.operation(span, "embed", tokens)
 	for range serverLayers {
