@@ -142,7 +142,6 @@ func (s *selection) hasRow(owner int32) bool { return owner >= 0 && s.rows[owner
 // removeLaunches takes out the launches of selected operations that are stated as a time without a duration: the time
 // of a host before such a launch, and of a pause the usual one.
 func (g *Graph) removeLaunches(s *selection, v *variant) {
-	const pause = 8 // times the usual time
 	f := g.forest
 	const stays, goes = 1, 2
 	launches := make([]uint8, g.g.Nodes()) // the operations of a launch
