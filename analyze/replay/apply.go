@@ -227,14 +227,14 @@ func (g *Graph) warm(v *variant) int64 {
 	f := g.forest
 	first := make(map[int32]int64)
 	for r := range f.Rows() {
-		if step, known := first[g.process[r]]; f.Has(r, trace.FlagStep) && (!known || f.Step(r) < step) {
+		if step, known := first[g.process[r]]; f.Has(r, trace.FlagOp|trace.FlagStep) && (!known || f.Step(r) < step) {
 			first[g.process[r]] = f.Step(r)
 		}
 	}
 	times := make(map[same][]int64)
 	s := &selection{rows: make([]bool, f.Len())}
 	for r := range f.Rows() {
-		if !f.Has(r, trace.FlagStep) || g.begin[r] == none {
+		if !f.Has(r, trace.FlagOp|trace.FlagStep) || g.begin[r] == none {
 			continue
 		}
 		if f.Step(r) == first[g.process[r]] {

@@ -155,11 +155,7 @@ func (f *Forest) AddSpan(s *op.Span) {
 			r.codes[colError] = f.Names.Errors.ID(s.Extra.Message)
 		}
 	}
-	for i := range s.Attrs {
-		if a := &s.Attrs[i]; a.Key == attrkey.Thread {
-			r.codes[colThread] = f.Names.threadOf(a)
-		}
-	}
+	f.addStepOf(&r, s)
 	if f.add(&r, s.Start) {
 		f.addLinks(s.Links)
 		if f.spanKeys != nil {
