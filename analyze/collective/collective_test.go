@@ -76,6 +76,25 @@ func TestCollectivesAgainstDefinition(t *testing.T) {
 	})
 }
 
+// Sends of two ranks do not wait for each other, unless their numbers say so and no peer is known.
+func TestSendsDoNotJoin(t *testing.T) {
+	for _, c := range []struct {
+		of      op.Collective
+		singles int64
+	}{
+		{op.Collective{Name: "send"}, 2}, {op.Collective{Name: "isend", Sequence: op.Known(int64(1))}, 0},
+		{op.Collective{Name: "recv", Sequence: op.Known(int64(1)), PeerRank: op.Known(int64(0))}, 2},
+		{op.Collective{Name: "sendrecv"}, 0}, {op.Collective{Name: "all_reduce"}, 0},
+	} {
+		f := trace.New()
+		for rank := range int64(2) {
+			f.Add(op.Record{Entry: &op.Entry{Operation: c.of.Name, Kind: op.KindCollective, DeviceID: "cuda", Rank: op.Known(rank),
+				Start: op.Known(rank), Duration: 10 - rank, Collective: &c.of}})
+		}
+		check.Equal(t, fmt.Sprint(c.of), c.singles, FindJoins(f).Rows()[0].Single)
+	}
+}
+
 // naiveCollectives applies the definition of [Row] to one collective after the other.
 func naiveCollectives(parts []op.Entry) []Row {
 	rows := []Row{}

@@ -63,60 +63,6 @@ func (l *list) slowCopies() (all []candidate) {
 	return all
 }
 
-// communication finds collectives that keep the devices from computing.
-func (l *list) communication() []candidate {
-	if l.by.CommunicationNS*10 < l.whole*l.devicesNum {
-		return nil
-	}
-	var names []string
-	var n, ns, bytes int64
-	for i := range l.Operations {
-		if o := &l.Operations[i]; o.Side == "" && o.Kind == op.KindCollective.String() {
-			n += o.Count
-			ns += o.SumNS
-			bytes += o.MemoryBytes.V
-			if len(names) < 2 {
-				names = append(names, l.named(o.Operation))
-			}
-		}
-	}
-	f := says(Operation, Where{Section: "communication"}, "%s exposed in %s: nothing computes meanwhile.%s",
-		l.each(l.part(l.by.CommunicationNS/l.devicesNum)), strings.Join(names, ", "), l.spread)
-	f.Evidence = []Evidence{times("collectives", n), lasts("time", ns/l.devicesNum)}
-	f.Try = "start collectives while the backward pass computes"
-	if rounds := l.rounds() * l.devicesNum; rounds > 0 && n/rounds > 100 && n > 0 && bytes/n < 1<<20 {
-		f.Rule = "small_collectives"
-		f.Try = "larger buckets: " + units.Count(n/rounds) + " collectives a step are small"
-	}
-	if bytes > 0 && ns > 0 {
-		f.Evidence = append(f.Evidence, figure("rate", float64(bytes)/float64(ns)*1e9, "B/s"))
-	}
-	return l.overlapped(f, n/max(1, l.rounds()*int64(len(l.Extent.Devices))))
-}
-
-// overlapped returns the candidate that puts the collectives of a step on a stream of their own. If what follows needs
-// the data of all, an earlier start is another program: then the last of them stays, and the others hide behind the
-// backward pass, two thirds of the computing time.
-func (l *list) overlapped(f Finding, ofStep int64) []candidate {
-	const nearly = 0.65
-	all := "kind=collective"
-	var over, removed replay.Saving
-	c := candidate{Finding: f, changes: change(replay.Overlap, all)}
-	if !l.replay(&over, c.changes) || !l.replay(&removed, change(replay.Remove, all)) ||
-		float64(over.NS) >= nearly*float64(removed.NS) {
-		return []candidate{c}
-	}
-	c.changes = nil
-	c.atMost = over.NS <= 0
-	hidden := min(removed.NS, l.by.ComputeNS/l.devicesNum*2/3)
-	ns := max(over.NS, hidden-hidden/max(2, ofStep))
-	exposed := l.by.CommunicationNS / l.devicesNum
-	c.saving = replay.Saving{
-		NS: ns, LowNS: over.LowNS, HighNS: min(removed.HighNS, max(ns, removed.NS, exposed)), Known: over.Known && removed.Known,
-	}
-	return []candidate{c}
-}
-
 // plainCores matches the kernels that multiply 32-bit numbers without tensor cores.
 var plainCores = regexp.MustCompile(`sgemm|simt|_ffma|scudnn|f32f32_f32|cgemm|fp32_nn|fp32_nt|sm\d+_xmma_\w+_f32f32`)
 

@@ -220,6 +220,7 @@ func (f *Forest) addCollective(e *op.Entry) {
 		name = CollectiveName{cmp.Or(of.Name, e.Operation), of.Group}
 		c.Number = of.Sequence.V
 		c.Inferred = !of.Sequence.Known
+		c.Peer = of.PeerRank.Known
 		c.Ranks = int32(min(max(0, of.GroupSize.V), math.MaxInt32))
 		if bytes := messageBytes(of, e.DType); bytes > 0 {
 			size = op.Known(bytes)
