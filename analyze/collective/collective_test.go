@@ -45,7 +45,8 @@ func TestCollectiveSizes(t *testing.T) {
 			forest.Add(op.Record{Entry: &op.Entry{
 				Operation: "c", Kind: op.KindCollective, Rank: op.Known(rank), Duration: k, DType: tc.dtype,
 				MemoryBytes: tc.memory,
-				Collective:  &op.Collective{Name: tc.name, GroupSize: op.Known(8), OutElements: op.Known(tc.elements)},
+				Collective: &op.Collective{Name: tc.name, GroupSize: op.Known(8), OutElements: op.Known(tc.elements),
+					Sequence: op.Known(1)},
 			}})
 		}
 		row := FindJoins(forest).Rows()[0]
