@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/profile"
@@ -31,6 +32,7 @@ func (j *Join) Report(opts Options) *Report {
 	if opts.RequestsOf != "" {
 		forest.EnterService(opts.RequestsOf)
 	}
+	r.Composed = engines.Compose(forest)
 	all := requests.Find(forest)
 	graph := replay.New(forest)
 	var prices *pricing

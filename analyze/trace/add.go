@@ -192,11 +192,14 @@ func (f *Forest) add(r *row, start op.Int) bool {
 
 func (f *Forest) addLinks(links []op.Link) {
 	for i := range links {
-		l := &links[i]
-		f.links = append(f.links, rowLink{
-			row: f.Rows() - 1, trace: f.Names.Traces.ID(l.TraceID), span: SpanNumber(l.SpanID),
-			weight: linkWeight(l.Weight), attention: linkWeight(l.Attention),
-		})
+		f.links = append(f.links, f.linkOf(f.Rows()-1, &links[i]))
+	}
+}
+
+func (f *Forest) linkOf(row int32, l *op.Link) rowLink {
+	return rowLink{
+		row: row, trace: f.Names.Traces.ID(l.TraceID), span: SpanNumber(l.SpanID),
+		weight: linkWeight(l.Weight), attention: linkWeight(l.Attention),
 	}
 }
 
