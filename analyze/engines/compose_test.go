@@ -149,3 +149,47 @@ func TestBatchesToldFromCountsAreThoseOfLinks(t *testing.T) {
 		}
 	}
 }
+
+// Passes of a worker, as Dynamo records them, and what keeps their batches from being told.
+func TestWhatTellsBatches(t *testing.T) {
+	const ms = 1_000_000
+	for name, test := range map[string]struct {
+		change func(i int, rec *op.Record)
+		want   *engines.Composition
+	}{
+		"all": {func(int, *op.Record) {}, &engines.Composition{Steps: 4, Told: 4, Engines: 1}},
+		"two workers": {func(i int, rec *op.Record) { rec.Entry.DeviceID = fmt.Sprint("worker:", i%2) },
+			&engines.Composition{Steps: 4, Unmatched: 0, Engines: 2}},
+		"recorded links": {func(_ int, rec *op.Record) {
+			rec.Entry.Links = []op.Link{{TraceID: op.TraceID{1}, SpanID: op.SpanID{1}}}
+		}, nil},
+		"several tokens a step": {func(i int, rec *op.Record) {
+			rec.Entry.StepName = "execute_context_0(0)_generation_1(3)"
+		}, nil},
+		"kernels of steps":     {func(i int, rec *op.Record) { rec.Entry.Step = op.Known(7) }, nil},
+		"steps without counts": {func(i int, rec *op.Record) { rec.Entry.StepName = fmt.Sprint("step ", i) }, nil},
+		"tokens that are missing": {func(i int, rec *op.Record) {
+			if i == 3 {
+				rec.Entry.StepName = "forward pass: 0 prefill (0 tokens), 2 decode (2 tokens)"
+			}
+		}, &engines.Composition{Steps: 4, Unmatched: 4, Engines: 1}},
+	} {
+		f := trace.New()
+		f.KeepAttrs(engines.Keys()...)
+		for i, counts := range []string{"1 prefill (5", "1 prefill (9", "0 prefill (0", "0 prefill (0"} {
+			rec := op.Record{Entry: &op.Entry{
+				Operation: "pass", Kind: op.KindCompute, DeviceID: "worker:a", Step: op.Known(int64(i)), Start: op.Known(int64(1e18 + 10*ms*i)),
+				Duration: 9 * ms, StepName: fmt.Sprintf("forward pass: %s tokens), %d decode (%d tokens)", counts, min(i, 1), min(i, 1)),
+			}}
+			test.change(i, &rec)
+			f.Add(rec)
+		}
+		for i, tokens := range [][2]string{{"5", "2"}, {"9", "3"}} {
+			f.Add(op.Record{Span: &op.Span{Name: "http-request", TraceID: op.TraceID{byte(i + 1)}, SpanID: op.SpanID{1},
+				Start: op.Known(int64(1e18 + 2*ms*i)), Duration: int64(20+30*i) * ms, Attrs: []op.Attr{
+					{Key: "ttft_ms", Value: fmt.Sprint(10 + 10*i)}, {Key: "input_tokens", Value: tokens[0]},
+					{Key: "output_tokens", Value: tokens[1]}}}})
+		}
+		check.Equal(t, name, test.want, engines.Compose(f))
+	}
+}
