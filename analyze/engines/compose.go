@@ -76,52 +76,44 @@ type pass struct {
 // passesOf returns the steps by start, and the number of engines. Steps are spans, or operations if each is a whole step.
 // It returns none if a step has links, lacks counts, or generates several tokens for a request.
 func passesOf(f *trace.Forest) (passes []pass, engines int) {
-	type part struct {
-		lane int32
-		step int64
-	}
 	names := make([]marks.Mark, len(f.Names.Marks.Values))
 	for i, m := range f.Names.Marks.Values {
 		names[i], _ = marks.Of(m.StepName)
 	}
-	ops := false
-	parts := make(map[part]bool)
-	services := make(map[string]bool)
-	for _, isOp := range []bool{false, true} {
-		for r := range f.Rows() {
-			m := &names[f.Mark(r)]
-			if !m.Prefill.Requests.Known || f.Has(r, trace.FlagOp) != isOp || !f.Has(r, trace.FlagStart) || f.Has(r, trace.FlagRepeat) {
-				continue
-			}
-			d, p := m.Decode, m.Prefill
-			tellsAll := (p.Tokens.Known || p.Requests.V == 0) && (!d.Tokens.Known || d.Tokens == d.Requests)
-			if of := (part{f.Lane(r), f.Step(r)}); isOp && parts[of] || !tellsAll || f.HasLinks(r) {
-				return nil, 0
-			} else if isOp {
-				parts[of] = true
-			}
-			services[f.Node(r).Service()] = true
-			passes = append(passes, pass{r, f.Start(r), f.End(r), p.Requests.V, d.Requests.V, p.Tokens.V})
+	var found [2][]pass // spans and operations
+	for r := range f.Rows() {
+		m := &names[f.Mark(r)]
+		d, p := m.Decode, m.Prefill
+		if !p.Requests.Known || p.Requests.V+d.Requests.V == 0 || !f.Has(r, trace.FlagStart) || f.Has(r, trace.FlagRepeat) {
+			continue
 		}
-		if ops = isOp; len(passes) > 0 {
-			break
+		if !p.Tokens.Known && p.Requests.V > 0 || d.Tokens.Known && d.Tokens != d.Requests || f.HasLinks(r) {
+			return nil, 0
 		}
+		list := &found[f.Flags(r)&trace.FlagOp]
+		*list = append(*list, pass{r, f.Start(r), f.End(r), p.Requests.V, d.Requests.V, p.Tokens.V})
 	}
-	engines = len(services)
-	if ops {
-		lanes := make(map[int32]bool)
-		for of := range parts {
-			lanes[of.lane] = true
-		}
-		engines = len(lanes)
+	if passes = found[0]; len(passes) == 0 {
+		passes = found[trace.FlagOp]
 	}
 	slices.SortFunc(passes, func(a, b pass) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.row, b.row)) })
+	type process struct {
+		service string
+		lane    int32
+	}
+	steps := make(map[process]int64) // the last step
 	overlapping := 0
-	for i := range passes[:max(0, len(passes)-1)] {
-		if passes[i+1].start < (passes[i].start+passes[i].end)/2 {
+	for i, p := range passes {
+		of := process{f.Node(p.row).Service(), f.Lane(p.row)}
+		if step, known := steps[of]; known && f.Has(p.row, trace.FlagOp) && step == f.Step(p.row) {
+			return nil, 0 // an operation is a part of a step
+		}
+		steps[of] = f.Step(p.row)
+		if i > 0 && p.start < (passes[i-1].start+passes[i-1].end)/2 {
 			overlapping++
 		}
 	}
+	engines = len(steps)
 	const few = 8
 	if few*overlapping > len(passes) { // of ranks that share the work, or of two engines
 		engines = max(engines, 2)

@@ -17,12 +17,10 @@ type solver struct {
 	work   int // batches tried for a step
 }
 
-// course is one possible course so far: the requests that have arrived and not ended, and the batch of each step, the
-// last first. Equal courses with other batches are joined, and the steps of these are in doubt.
+// course is one possible course so far: the requests that have arrived and not ended, and the batches of the steps.
 type course struct {
 	active []progress
 	last   *batch
-	doubt  map[int]bool
 }
 
 type progress struct {
@@ -31,10 +29,22 @@ type progress struct {
 	more    int64 // tokens to generate
 }
 
+// batch is the batch of a step. parts is nil in doubt: equal courses had other batches.
 type batch struct {
 	before *batch
-	step   int
 	parts  []part
+}
+
+// join returns the common batches of two courses.
+func join(a, b *batch) *batch {
+	if a == b {
+		return a
+	}
+	j := &batch{before: join(a.before, b.before)}
+	if slices.Equal(a.parts, b.parts) {
+		j.parts = a.parts
+	}
+	return j
 }
 
 type part struct {
@@ -66,7 +76,7 @@ func (s *solver) addTo(c *Composition, f *trace.Forest, links map[int32][]op.Lin
 		next := make(map[string]*course)
 		s.work = 0
 		for _, of := range courses {
-			s.step(of, i, next)
+			s.step(of, p, next)
 		}
 		whole += s.work
 		if len(next) > maxCourses || s.work > maxTried || whole > maxWork {
@@ -79,13 +89,19 @@ func (s *solver) addTo(c *Composition, f *trace.Forest, links map[int32][]op.Lin
 	if len(courses) == 0 || arrived < len(s.all) {
 		return
 	}
-	told := s.agreed(courses)
-	c.Told += int64(len(told))
-	c.Ambiguous += int64(len(s.passes) - len(told))
-	for i, parts := range told {
-		for _, p := range parts {
+	last := courses[0].last
+	for _, of := range courses {
+		last = join(last, of.last)
+	}
+	for i := len(s.passes) - 1; i >= 0; i, last = i-1, last.before {
+		if last.parts == nil {
+			c.Ambiguous++
+			continue
+		}
+		c.Told++
+		row := s.passes[i].row
+		for _, p := range last.parts {
 			n := f.Node(s.all[p.request].row)
-			row := s.passes[i].row
 			links[row] = append(links[row], op.Link{TraceID: n.TraceID(), SpanID: n.SpanID(), Weight: op.Known(p.tokens)})
 		}
 	}
@@ -109,8 +125,7 @@ func (s *solver) addsUp() bool {
 }
 
 // step adds the courses after a step.
-func (s *solver) step(of *course, number int, next map[string]*course) {
-	p := &s.passes[number]
+func (s *solver) step(of *course, p *pass, next map[string]*course) {
 	var waiting, running []int
 	for i, a := range of.active {
 		q := &s.all[a.request]
@@ -149,7 +164,7 @@ func (s *solver) step(of *course, number int, next map[string]*course) {
 						tokens[i] -= rest
 					}
 				}
-				s.take(of, number, tokens, next)
+				take(of, tokens, next)
 			})
 		}
 	})
@@ -175,8 +190,8 @@ func (s *solver) choose(list []int, n int, yield func([]int)) {
 }
 
 // take adds the course after a step with some tokens of each active request.
-func (s *solver) take(of *course, number int, tokens []int64, next map[string]*course) {
-	to := &course{last: &batch{before: of.last, step: number}, doubt: of.doubt}
+func take(of *course, tokens []int64, next map[string]*course) {
+	to := &course{last: &batch{before: of.last}}
 	var id []byte
 	for i, a := range of.active {
 		switch n := tokens[i]; {
@@ -197,45 +212,7 @@ func (s *solver) take(of *course, number int, tokens []int64, next map[string]*c
 		}
 	}
 	if before := next[string(id)]; before != nil {
-		before.join(to)
-	} else {
-		next[string(id)] = to
+		to.last = join(before.last, to.last)
 	}
-}
-
-// join puts the steps in doubt in which c and another course differ.
-func (c *course) join(o *course) {
-	doubt := maps.Clone(c.doubt)
-	if doubt == nil {
-		doubt = make(map[int]bool)
-	}
-	maps.Copy(doubt, o.doubt)
-	for a, b := c.last, o.last; a != b; a, b = a.before, b.before {
-		if !slices.Equal(a.parts, b.parts) {
-			doubt[a.step] = true
-		}
-	}
-	c.doubt = doubt
-}
-
-// agreed returns the batches that are the same in all courses, by step.
-func (s *solver) agreed(courses []*course) map[int][]part {
-	told := make(map[int][]part)
-	last := make([]*batch, len(courses))
-	for k, of := range courses {
-		last[k] = of.last
-	}
-	for i := len(s.passes) - 1; i >= 0; i-- {
-		same := true
-		for k, of := range courses {
-			same = same && !of.doubt[i] && slices.Equal(last[0].parts, last[k].parts)
-		}
-		if same {
-			told[i] = last[0].parts
-		}
-		for k := range last {
-			last[k] = last[k].before
-		}
-	}
-	return told
+	next[string(id)] = to
 }
