@@ -89,8 +89,9 @@ func TestSendsDoNotJoin(t *testing.T) {
 	} {
 		f := trace.New()
 		for rank := range int64(2) {
-			f.Add(op.Record{Entry: &op.Entry{Operation: c.of.Name, Kind: op.KindCollective, DeviceID: "cuda", Rank: op.Known(rank),
-				Start: op.Known(rank), Duration: 10 - rank, Collective: &c.of}})
+			f.Add(op.Record{Entry: &op.Entry{
+				Operation: c.of.Name, Kind: op.KindCollective, DeviceID: "cuda", Rank: op.Known(rank), Start: op.Known(rank),
+				Duration: 10 - rank, Collective: &c.of}})
 		}
 		check.Equal(t, fmt.Sprint(c.of), c.singles, FindJoins(f).Rows()[0].Single)
 	}

@@ -30,10 +30,10 @@ type Part struct {
 	group int32
 }
 
-// FindJoins returns the collectives. Operations join if name, group and sequence number agree. If a number repeats on a
-// device, its k-th occurrence joins the k-th on the others. Without a sequence number, the k-th of a name and group on
-// each device join, except sends and receives: a send waits for its receive and for no other send. Those of a known peer
-// never join. Repeated records are left out.
+// FindJoins returns the collectives. Operations join if name, group and sequence number agree. If a number repeats on
+// a device, its k-th occurrence joins the k-th on the others. Without a sequence number, the k-th of a name and group
+// on each device join, except sends and receives: a send waits for its receive and for no other send. With a known
+// peer they never join. Repeated records are left out.
 func FindJoins(f *trace.Forest) *Joins {
 	f.Build()
 	j := &Joins{forest: f, numbers: slices.Repeat([]int32{trace.NoRow}, len(f.Collectives))}

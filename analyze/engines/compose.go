@@ -10,12 +10,13 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Composition counts the steps of an engine that state the numbers of requests and tokens in their batches, and no links.
+// Composition counts the steps of an engine that state the numbers of requests and tokens in their batches, and no
+// links.
 type Composition struct {
 	Steps int64 `json:"steps"`
-	// Told counts the steps whose requests follow from the counts. Ambiguous counts those of several possible batches, or
-	// of too many to tell, and Unmatched those of a time in which the tokens of the requests do not add up to those of the
-	// steps: requests or steps are missing, or tokens came from a cache or several at once.
+	// Told counts the steps whose requests follow from the counts. Ambiguous counts steps of several possible batches,
+	// or of too many to tell. Unmatched counts steps of a busy time with more or fewer tokens than its requests:
+	// requests or steps are missing, or tokens came from a cache or several at once.
 	Told      int64 `json:"told"`
 	Ambiguous int64 `json:"ambiguous"`
 	Unmatched int64 `json:"unmatched"`
@@ -23,12 +24,13 @@ type Composition struct {
 	Engines int64 `json:"engines"`
 }
 
-// Compose finds the requests of the steps of an engine, from the counts in the names of steps and the tokens and times of
-// requests, and adds them to f as links with the tokens of each request. It returns nil without such steps and requests.
+// Compose finds the requests of the steps of an engine, from the counts in the names of steps and the tokens and times
+// of requests, and adds them to f as links with the tokens of each request. It returns nil without such steps and
+// requests.
 //
-// It follows every possible course of the engine from a time without requests to the next: a step reads prompts that have
-// arrived, at most one of them in part, and each of its other requests generates one token. A request ends within its
-// recorded times, after its recorded tokens. A batch is told if it is the same in all courses.
+// It follows every possible course of the engine from a time without requests to the next: a step reads prompts that
+// have arrived, at most one of them in part, and each of its other requests generates one token. A request ends within
+// its recorded times, after its recorded tokens. A batch is told if it is the same in all courses.
 func Compose(f *trace.Forest) *Composition {
 	f.Build()
 	passes, engines := passesOf(f)
@@ -66,15 +68,15 @@ func firstFrom(passes []pass, at int64) int {
 	return i
 }
 
-// pass is a step of an engine. tokens are those of the prompts.
+// pass is a step of an engine. tokens counts the tokens of prompts.
 type pass struct {
 	row                     int32
 	start, end              int64
 	prefill, decode, tokens int64
 }
 
-// passesOf returns the steps by start, and the number of engines. Steps are spans, or operations if each is a whole step.
-// It returns none if a step has links, lacks counts, or generates several tokens for a request.
+// passesOf returns the steps by start, and the number of engines. Steps are spans, or operations if each is a whole
+// step. It returns none if a step has links, lacks counts, or generates several tokens for a request.
 func passesOf(f *trace.Forest) (passes []pass, engines int) {
 	names := make([]marks.Mark, len(f.Names.Marks.Values))
 	for i, m := range f.Names.Marks.Values {
@@ -96,7 +98,7 @@ func passesOf(f *trace.Forest) (passes []pass, engines int) {
 	if passes = found[0]; len(passes) == 0 {
 		passes = found[trace.FlagOp]
 	}
-	slices.SortFunc(passes, func(a, b pass) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.row, b.row)) })
+	slices.SortStableFunc(passes, func(a, b pass) int { return cmp.Compare(a.start, b.start) })
 	type process struct {
 		service string
 		lane    int32
@@ -121,15 +123,15 @@ func passesOf(f *trace.Forest) (passes []pass, engines int) {
 	return passes, engines
 }
 
-// ask is a request as the engine reports it. It reads in tokens from ready on, at latest until first, and generates more
-// tokens until end, without the one that the prompt yields. in is below 0 if tokens are unknown.
+// ask is a request as the engine reports it. It reads in tokens from ready on, at latest until first, and generates
+// more tokens until end, without the one that the prompt yields. in is below 0 if tokens are unknown.
 type ask struct {
 	row                        int32
 	arrival, ready, first, end int64
 	in, more                   int64
 }
 
-// asksOf returns the requests by arrival, without those around others.
+// asksOf returns the requests by arrival, without requests around others.
 func asksOf(f *trace.Forest) (all []ask) {
 	around := make(map[int32]bool)
 	for q := range Find(f, nil, key.Filter{}).All {
@@ -152,7 +154,7 @@ func asksOf(f *trace.Forest) (all []ask) {
 		}
 	}
 	all = slices.DeleteFunc(all, func(a ask) bool { return around[a.row] })
-	slices.SortFunc(all, func(a, b ask) int { return cmp.Or(cmp.Compare(a.arrival, b.arrival), cmp.Compare(a.row, b.row)) })
+	slices.SortStableFunc(all, func(a, b ask) int { return cmp.Compare(a.arrival, b.arrival) })
 	return all
 }
 

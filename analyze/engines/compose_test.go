@@ -178,8 +178,9 @@ func TestWhatTellsBatches(t *testing.T) {
 		f.KeepAttrs(engines.Keys()...)
 		for i, counts := range []string{"1 prefill (5", "1 prefill (9", "0 prefill (0", "0 prefill (0"} {
 			rec := op.Record{Entry: &op.Entry{
-				Operation: "pass", Kind: op.KindCompute, DeviceID: "worker:a", Step: op.Known(int64(i)), Start: op.Known(int64(1e18 + 10*ms*i)),
-				Duration: 9 * ms, StepName: fmt.Sprintf("forward pass: %s tokens), %d decode (%d tokens)", counts, min(i, 1), min(i, 1)),
+				Operation: "pass", Kind: op.KindCompute, DeviceID: "worker:a", Step: op.Known(int64(i)),
+				Start: op.Known(int64(1e18 + 10*ms*i)), Duration: 9 * ms,
+				StepName: fmt.Sprintf("forward pass: %s tokens), %d decode (%d tokens)", counts, min(i, 1), min(i, 1)),
 			}}
 			test.change(i, &rec)
 			f.Add(rec)

@@ -104,8 +104,8 @@ func (l *list) collectives(c *communications, f Finding) []candidate {
 	return l.overlapped(c, f, c.n/max(1, l.rounds()*int64(len(l.Extent.Devices))))
 }
 
-// isTransfer reports whether nothing but the name of a kernel says what it transfers: a send, a receive or an exchange of
-// all ranks.
+// isTransfer reports whether nothing but the name of a kernel says what it transfers: a send, a receive or an exchange
+// of all ranks.
 func (l *list) isTransfer(o *profile.Operation) bool {
 	return l.transferName(o.Operation) == o.Operation
 }
@@ -117,8 +117,8 @@ func (l *list) sends(c *communications, f Finding) []candidate {
 	return []candidate{{Finding: f, changes: c.changes(replay.Overlap), atMost: true}}
 }
 
-// receives finds receives that wait for a late peer: beyond the shortest of the same name. One that takes no longer than
-// others of its name may be a slow link, and nothing is said.
+// receives finds receives that wait for a late peer: beyond the shortest of the same name. One that takes no longer
+// than others of its name may be a slow link, and nothing is said.
 func (l *list) receives(c *communications, f Finding) []candidate {
 	var waits int64
 	for _, o := range c.rows {
@@ -149,9 +149,9 @@ func (c *communications) changes(kind replay.Kind) (all []replay.Change) {
 	return all
 }
 
-// overlapped returns the candidate that puts the collectives c of a step on a stream of their own. If what follows needs
-// the data of all, an earlier start is another program: then the last of them stays, and the others hide behind the
-// backward pass, two thirds of the computing time.
+// overlapped returns the candidate that puts the collectives c of a step on a stream of their own. If what follows
+// needs the data of all, an earlier start is another program: then the last of them stays, and the others hide behind
+// the backward pass, two thirds of the computing time.
 func (l *list) overlapped(collectives *communications, f Finding, ofStep int64) []candidate {
 	const nearly = 0.65
 	var over, removed replay.Saving

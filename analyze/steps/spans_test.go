@@ -12,8 +12,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// trained returns spans of steps of 10 ms on two ranks, a trace each. The work of a step ends 2 ms after its span. name and
-// attribute may have a verb for the number of the step.
+// trained returns spans of steps of 10 ms on two ranks, a trace each. The work of a step ends 2 ms after its span.
+// name and attribute may have a verb for the number of the step.
 func trained(name, attribute string, count int) string {
 	var b strings.Builder
 	for rank := range 2 {
@@ -43,8 +43,8 @@ func trained(name, attribute string, count int) string {
 	return b.String()
 }
 
-// The span around the work of a step is the step, by its name with a number in the name, in an attribute, or in the order
-// of time.
+// The span around the work of a step is the step, by its name with a number in the name, in an attribute, or in the
+// order of time.
 func TestStepsOfSpans(t *testing.T) {
 	attribute := func(key string) string { return `{"key":"` + key + `","value":{"intValue":"%d"}}` }
 	for _, c := range []struct {

@@ -164,6 +164,33 @@ func (f *Forest) AddSpan(s *op.Span) {
 	}
 }
 
+// addStepOf sets the thread of a span and, if its name or tensor.step says that it is a step, its step.
+func (f *Forest) addStepOf(r *row, s *op.Span) {
+	mark := f.marks.Of(uint32(r.name), s.Name)
+	number := mark.Number
+	isStep := mark.IsStep()
+	for i := range s.Attrs {
+		a := &s.Attrs[i]
+		switch n, ok := count(a); {
+		case a.Key == attrkey.Thread:
+			r.codes[colThread] = f.Names.threadOf(a)
+		case !ok:
+		case a.Key == attrkey.Step:
+			number = op.Known(n)
+			isStep = true
+		case !number.Known && slices.Contains(attrkey.StepNumbers[:], a.Key):
+			number = op.Known(n)
+		}
+	}
+	if isStep {
+		r.codes[colMark] = f.Names.Marks.ID(Mark{StepName: s.Name})
+		if number.Known {
+			r.flags |= FlagStep
+			r.numbers[colStep] = number.V
+		}
+	}
+}
+
 // add adds r with the given start. It returns false if f is full.
 func (f *Forest) add(r *row, start op.Int) bool {
 	switch {
@@ -201,6 +228,23 @@ func (f *Forest) linkOf(row int32, l *op.Link) rowLink {
 		row: row, trace: f.Names.Traces.ID(l.TraceID), span: SpanNumber(l.SpanID),
 		weight: linkWeight(l.Weight), attention: linkWeight(l.Attention),
 	}
+}
+
+// AddLinks adds links to rows, as if they were recorded.
+func (f *Forest) AddLinks(of map[int32][]op.Link) {
+	for row, links := range of {
+		for i := range links {
+			f.links = append(f.links, f.linkOf(row, &links[i]))
+		}
+	}
+	slices.SortStableFunc(f.links, func(a, b rowLink) int { return cmp.Compare(a.row, b.row) })
+	f.built.Store(false)
+}
+
+// HasLinks reports whether row r has links.
+func (f *Forest) HasLinks(r int32) bool {
+	_, has := slices.BinarySearchFunc(f.links, r, func(l rowLink, r int32) int { return cmp.Compare(l.row, r) })
+	return has
 }
 
 func linkWeight(w op.Int) int64 {

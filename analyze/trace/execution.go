@@ -1,11 +1,9 @@
 package trace
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/order"
-	"github.com/optrace/optrace/op"
 )
 
 // ExecutionOf returns the number of the execution of row r or NoExecution. owner is the result of RequestOwners.
@@ -214,21 +212,4 @@ func (f *Forest) PathChildren(r int32) []int32 {
 		}
 	}
 	return f.Tree.Children(r)
-}
-
-// AddLinks adds links to rows, as if they were recorded.
-func (f *Forest) AddLinks(of map[int32][]op.Link) {
-	for row, links := range of {
-		for i := range links {
-			f.links = append(f.links, f.linkOf(row, &links[i]))
-		}
-	}
-	slices.SortStableFunc(f.links, func(a, b rowLink) int { return cmp.Compare(a.row, b.row) })
-	f.built.Store(false)
-}
-
-// HasLinks reports whether row r has links.
-func (f *Forest) HasLinks(r int32) bool {
-	_, has := slices.BinarySearchFunc(f.links, r, func(l rowLink, r int32) int { return cmp.Compare(l.row, r) })
-	return has
 }

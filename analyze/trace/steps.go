@@ -6,36 +6,8 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/order"
-	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/op"
 )
-
-// addStepOf sets the thread of a span and, if its name or tensor.step says that it is a step, its step.
-func (f *Forest) addStepOf(r *row, s *op.Span) {
-	mark := f.marks.Of(uint32(r.name), s.Name)
-	number := mark.Number
-	isStep := mark.IsStep()
-	for i := range s.Attrs {
-		a := &s.Attrs[i]
-		switch n, ok := count(a); {
-		case a.Key == attrkey.Thread:
-			r.codes[colThread] = f.Names.threadOf(a)
-		case !ok:
-		case a.Key == attrkey.Step:
-			number = op.Known(n)
-			isStep = true
-		case !number.Known && slices.Contains(attrkey.StepNumbers[:], a.Key):
-			number = op.Known(n)
-		}
-	}
-	if isStep {
-		r.codes[colMark] = f.Names.Marks.ID(Mark{StepName: s.Name})
-		if number.Known {
-			r.flags |= FlagStep
-			r.numbers[colStep] = number.V
-		}
-	}
-}
 
 // belowSteps returns the nearest step span at or above each row, or NoRow.
 func (f *Forest) belowSteps() []int32 {
@@ -74,9 +46,8 @@ func (f *Forest) buildSteps() {
 	}
 }
 
-// BelowSteps returns the steps of operations below step spans, by their spans.
+// BelowSteps returns the steps of operations below step spans, by their spans. f must be built.
 func (f *Forest) BelowSteps() map[SpanRef]op.Int {
-	f.Build()
 	steps := make(map[SpanRef]op.Int)
 	below := f.belowSteps()
 	for r := range f.Rows() {

@@ -40,7 +40,7 @@ type Mark struct {
 	Prefill, Decode Part
 }
 
-// Part is the requests of a batch that read their prompts, or those that generate, and their tokens in the step.
+// Part is the requests of a batch that read their prompts, or that generate, and their tokens in the step.
 type Part struct{ Requests, Tokens op.Int }
 
 // IsStep reports whether the range is a step.
