@@ -163,10 +163,10 @@ func TestWhatTellsBatches(t *testing.T) {
 		"recorded links": {func(_ int, rec *op.Record) {
 			rec.Entry.Links = []op.Link{{TraceID: op.TraceID{1}, SpanID: op.SpanID{1}}}
 		}, nil},
-		"several tokens a step": {func(i int, rec *op.Record) {
+		"several tokens a step": {func(_ int, rec *op.Record) {
 			rec.Entry.StepName = "execute_context_0(0)_generation_1(3)"
 		}, nil},
-		"kernels of steps":     {func(i int, rec *op.Record) { rec.Entry.Step = op.Known(7) }, nil},
+		"kernels of steps":     {func(_ int, rec *op.Record) { rec.Entry.Step = op.Known(7) }, nil},
 		"steps without counts": {func(i int, rec *op.Record) { rec.Entry.StepName = fmt.Sprint("step ", i) }, nil},
 		"tokens that are missing": {func(i int, rec *op.Record) {
 			if i == 3 {
