@@ -80,6 +80,16 @@ func findSteady(ctx context.Context, src Source, opts *Options) (*steps.Steady, 
 	if steady == nil {
 		return nil, ErrNotSteady
 	}
+	if below := c.forest.BelowSteps(); len(below) > 0 {
+		opts.Amend = func(e *op.Entry) {
+			if amend != nil {
+				amend(e)
+			}
+			if !e.Step.Known {
+				e.Step = below[trace.SpanRef{Trace: e.TraceID, Span: e.SpanID}]
+			}
+		}
+	}
 	opts.Filter = func(e *op.Entry) bool {
 		return e.Step.Known && steady.Holds(e.Service, e.Step.V) && (filter == nil || filter(e))
 	}

@@ -45,7 +45,8 @@ func TestCollectiveSizes(t *testing.T) {
 			forest.Add(op.Record{Entry: &op.Entry{
 				Operation: "c", Kind: op.KindCollective, Rank: op.Known(rank), Duration: k, DType: tc.dtype,
 				MemoryBytes: tc.memory,
-				Collective:  &op.Collective{Name: tc.name, GroupSize: op.Known(8), OutElements: op.Known(tc.elements)},
+				Collective: &op.Collective{Name: tc.name, GroupSize: op.Known(8), OutElements: op.Known(tc.elements),
+					Sequence: op.Known(1)},
 			}})
 		}
 		row := FindJoins(forest).Rows()[0]
@@ -74,6 +75,26 @@ func TestCollectivesAgainstDefinition(t *testing.T) {
 		got := FindJoins(merged).Rows()
 		check.Equal(t, fmt.Sprintf("seed %d", seed), naiveCollectives(parts), got, cmpopts.EquateApprox(1e-12, 1e-9))
 	})
+}
+
+// Sends of two ranks do not wait for each other, unless their numbers say so and no peer is known.
+func TestSendsDoNotJoin(t *testing.T) {
+	for _, c := range []struct {
+		of      op.Collective
+		singles int64
+	}{
+		{op.Collective{Name: "send"}, 2}, {op.Collective{Name: "isend", Sequence: op.Known(int64(1))}, 0},
+		{op.Collective{Name: "recv", Sequence: op.Known(int64(1)), PeerRank: op.Known(int64(0))}, 2},
+		{op.Collective{Name: "sendrecv"}, 0}, {op.Collective{Name: "all_reduce"}, 0},
+	} {
+		f := trace.New()
+		for rank := range int64(2) {
+			f.Add(op.Record{Entry: &op.Entry{
+				Operation: c.of.Name, Kind: op.KindCollective, DeviceID: "cuda", Rank: op.Known(rank), Start: op.Known(rank),
+				Duration: 10 - rank, Collective: &c.of}})
+		}
+		check.Equal(t, fmt.Sprint(c.of), c.singles, FindJoins(f).Rows()[0].Single)
+	}
 }
 
 // naiveCollectives applies the definition of [Row] to one collective after the other.

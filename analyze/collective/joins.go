@@ -30,9 +30,10 @@ type Part struct {
 	group int32
 }
 
-// FindJoins returns the collectives. Operations join if name, group and sequence number agree. If a number repeats on a
-// device, its k-th occurrence joins the k-th on the others. Without a sequence number, the k-th of a name and group on
-// each device join. Repeated records are left out.
+// FindJoins returns the collectives. Operations join if name, group and sequence number agree. If a number repeats on
+// a device, its k-th occurrence joins the k-th on the others. Without a sequence number, the k-th of a name and group
+// on each device join, except sends and receives: a send waits for its receive and for no other send. With a known
+// peer they never join. Repeated records are left out.
 func FindJoins(f *trace.Forest) *Joins {
 	f.Build()
 	j := &Joins{forest: f, numbers: slices.Repeat([]int32{trace.NoRow}, len(f.Collectives))}
@@ -65,10 +66,16 @@ func FindJoins(f *trace.Forest) *Joins {
 		return cmp.Or(cmp.Compare(a.Occurrence, b.Occurrence), cmp.Compare(a.Device, b.Device))
 	})
 	type collective struct {
-		group, occurrence int32
-		number            int64
+		group, occurrence, device int32
+		number                    int64
 	}
-	identify := func(p *Part) collective { return collective{p.group, p.Occurrence, p.Number} }
+	identify := func(p *Part) collective {
+		c := collective{p.group, p.Occurrence, 0, p.Number}
+		if name := names[p.Name].Name; (p.Inferred || p.Peer) && (IsSend(name) || IsReceive(name)) {
+			c.device = p.Device + 1
+		}
+		return c
+	}
 	for parts := range order.RunsOf(list, identify) {
 		for i := range parts {
 			if at, ok := trace.CollectiveOf(f.Collectives, parts[i].Row); ok && len(parts) > 1 {
@@ -78,6 +85,25 @@ func FindJoins(f *trace.Forest) *Joins {
 		j.all = append(j.all, parts)
 	}
 	return j
+}
+
+// IsSend and IsReceive report whether an operation is one side of a transfer between two ranks, by its name.
+func IsSend(name string) bool { return sideOf(name) == "send" }
+
+// IsReceive is described at [IsSend].
+func IsReceive(name string) bool { return sideOf(name) == "recv" }
+
+// sideOf returns send or recv for a name with one of them, "" for other names and for both sides in one.
+func sideOf(name string) string {
+	name = strings.ToLower(name)
+	sends, receives := strings.Contains(name, "send"), strings.Contains(name, "recv")
+	switch {
+	case sends && !receives:
+		return "send"
+	case receives && !sends:
+		return "recv"
+	}
+	return ""
 }
 
 func places(list []int32, n int) []int32 {

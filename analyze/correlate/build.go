@@ -6,6 +6,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/blame"
+	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/profile"
@@ -32,6 +33,7 @@ func (j *Join) Report(opts Options) *Report {
 	if opts.RequestsOf != "" {
 		forest.EnterService(opts.RequestsOf)
 	}
+	r.Composed = engines.Compose(forest)
 	all := requests.Find(forest)
 	graph := replay.New(forest)
 	var prices *pricing

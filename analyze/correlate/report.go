@@ -29,6 +29,9 @@ type Report struct {
 	Requests []Request `json:"requests"`
 	// Shared has the executions that work for several requests, such as steps of a batching engine, in input order.
 	Shared []Shared `json:"shared"`
+	// Composed says how many steps without links state their batches by counts, nil without any. Told steps are as
+	// if linked to their requests.
+	Composed *engines.Composition `json:"composed,omitempty"`
 	// MissingLinks counts links to spans found on neither side.
 	MissingLinks int64 `json:"missing_links"`
 	// Endpoints sums up the requests by name and service, the largest duration first.

@@ -27,6 +27,7 @@ const (
 	other          // total minus the parts
 	tokensIn
 	tokensOut
+	tokensCached // of tokensIn, read from a cache
 	model
 	route
 	tenant
@@ -150,6 +151,8 @@ var attributes = []attribute{
 	{attrkey.OutputTokens, tokensOut, count},
 	{"gen_ai.usage.completion_tokens", tokensOut, count},
 	{"output_tokens", tokensOut, count},
+	{"gen_ai.usage.cache_read.input_tokens", tokensCached, count},
+	{"cached_tokens", tokensCached, count},
 
 	{attrkey.RequestModel, model, text},
 	{"gen_ai.response.model", model, text},

@@ -138,6 +138,7 @@ type Request struct {
 	TTFTNS    op.Int     `json:"ttft_ns"`
 	TPOTNS    op.Int     `json:"tpot_ns"`
 	E2ENS     op.Int     `json:"e2e_ns"`
+	Cached    op.Int     `json:"-"` // of TokensIn, read from a cache
 	Node      trace.Node `json:"-"` // its span
 }
 
@@ -149,7 +150,7 @@ func (r *Requests) All(yield func(Request) bool) {
 		if !yield(Request{
 			Dialect: dialects[q.dialect].name, SpanID: n.SpanID(),
 			Model:    key.Value{Text: q.texts[0], Known: q.texts[0] != ""},
-			TokensIn: q.numbers[tokensIn], TokensOut: q.numbers[tokensOut],
+			TokensIn: q.numbers[tokensIn], TokensOut: q.numbers[tokensOut], Cached: q.numbers[tokensCached],
 			QueueNS: q.numbers[queue], PrefillNS: q.numbers[prefill], DecodeNS: q.numbers[decode],
 			ExecuteNS: q.numbers[execute], OtherNS: q.numbers[other],
 			TTFTNS: q.numbers[toFirst], TPOTNS: q.numbers[perToken], E2ENS: q.numbers[total], Node: n,

@@ -9,6 +9,7 @@ import (
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/internal/chance"
 	"github.com/optrace/optrace/analyze/replay"
+	"github.com/optrace/optrace/analyze/steps"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
@@ -71,10 +72,19 @@ func (l *list) stragglers() []candidate {
 		f.Evidence = []Evidence{about("device", most.Label(true)), figure("chance", most.p, "ratio")}
 		c := candidate{Finding: f}
 		c.changes = l.evenOut(most, &c.Finding)
+		if l.isPipeline() { // the other stages wait for it: a replay does not know which sends they wait for
+			c.changes = nil
+			c.atMost = true
+			more := most.ns * l.devicesNum / max(1, l.devicesNum-1) // than the others
+			c.saving = replay.Saving{NS: more, HighNS: more}
+		}
 		return []candidate{c}
 	}
 	return nil
 }
+
+// isPipeline reports whether the devices are stages of a pipeline, which work on the microbatches of a step.
+func (l *list) isPipeline() bool { return l.Forest != nil && steps.PipelineOf(l.Forest) != nil }
 
 // evenOut adds to f what the device does, and returns the change that ends it: the mean work on each device, or the
 // speed of the others.

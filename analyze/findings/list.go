@@ -103,6 +103,7 @@ type list struct {
 	queuedIn                     map[string]int64  // queuedNS by span name, not capped
 	ranks                        bool              // several ranks are known
 	names                        map[string]string // of operations, as sentences name them
+	transfers                    map[string]string // names of collectives by operation, nil until needed
 	// late is the device that holds up the others in collectives. It may be nil. spread then describes the waiting.
 	late   *blamed
 	spread string

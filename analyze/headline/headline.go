@@ -124,6 +124,9 @@ func Of(f *Facts) *Headline {
 		h.say(fmt.Sprintf("A step takes %s from start to start (median of %s).", units.Duration(h.StepNS.P50),
 			units.Plural(h.StepNS.Count, "step")))
 	case t == nil:
+	case len(f.Steps) == 1 && f.Steps[0].Name == name:
+		h.say("1 step: " + units.Duration(t.P50) + " (" + name + ").")
+		h.RequestsNS = nil
 	case t.Count == 1:
 		h.say("1 request: " + units.Duration(t.P50) + " (" + name + ").")
 	default:

@@ -53,6 +53,9 @@ func TestHeadline(t *testing.T) {
 	served.Alike = []requests.Alike{{Name: "POST /", Count: 9, MedianNS: 4 * ms, P95NS: 9 * ms}}
 	atOnce := served
 	atOnce.Steps = []steps.Row{{ToNextNS: op.Known(0)}, {ToNextNS: op.Known(0)}, {ToNextNS: op.Known(5)}}
+	trained := served
+	trained.Alike = []requests.Alike{{Name: "train_step", Count: 1, MedianNS: 100 * ms, P95NS: 100 * ms}}
+	trained.Steps = []steps.Row{{Name: "train_step", ToNextNS: op.Known(90 * ms)}}
 	timeless := headline.Facts{Devices: []profile.Device{{DeviceID: "cuda:0"}, {DeviceID: "cuda:1"}},
 		Total: total(4, 0, 0)}
 	for name, test := range map[string]struct {
@@ -75,6 +78,7 @@ func TestHeadline(t *testing.T) {
 		"no starts":     {timeless, "2 devices: 4 operations, 40.0 ms in all; starts are not known."},
 		"steps at once": {atOnce, "cuda:0: busy 90.0 % of 50.0 ms.|9 requests: p50 4.00 ms, p95 9.00 ms (POST /)."},
 		"requests":      {served, "cuda:0: busy 90.0 % of 50.0 ms.|9 requests: p50 4.00 ms, p95 9.00 ms (POST /)."},
+		"a step":        {trained, "cuda:0: busy 90.0 % of 50.0 ms.|1 step: 100 ms (train_step)."},
 	} {
 		got := ""
 		if h := headline.Of(&test.facts); h != nil {

@@ -228,14 +228,14 @@ func (g *Graph) warm(v *variant) int64 {
 	f := g.forest
 	first := make(map[int32]int64)
 	for r := range f.Rows() {
-		if step, known := first[g.process[r]]; f.Has(r, trace.FlagStep) && (!known || f.Step(r) < step) {
+		if step, known := first[g.process[r]]; f.Has(r, trace.FlagOp|trace.FlagStep) && (!known || f.Step(r) < step) {
 			first[g.process[r]] = f.Step(r)
 		}
 	}
 	times := make(map[same][]int64)
 	s := &selection{rows: make([]bool, f.Len())}
 	for r := range f.Rows() {
-		if !f.Has(r, trace.FlagStep) || g.begin[r] == none || g.executionOf(r) != trace.NoExecution {
+		if !f.Has(r, trace.FlagOp|trace.FlagStep) || g.begin[r] == none || g.executionOf(r) != trace.NoExecution {
 			continue
 		}
 		if f.Step(r) == first[g.process[r]] {
@@ -287,20 +287,47 @@ func (g *Graph) warmEngines(v *variant) (n int64) {
 }
 
 // remove takes out operations, what is within those of hosts, the calls that launched them, and host operators that
-// launched nothing else.
+// launched nothing else. The host's pause before an operation without a launch stays.
 func (g *Graph) remove(s *selection, v *variant) {
 	g.addBelow(s)
 	g.addHosts(s)
 	g.addWithin(s)
+	usual := g.usualGap()
 	for e := range g.g.owned(s.has) {
-		lag := min(v.Lag(e.index), 0)
-		if e.kind == afterWait {
+		lag := v.Lag(e.index)
+		switch {
+		case e.kind == afterWait:
 			lag = dropped
+		case g.isGap(e) && lag > pause*usual:
+			lag -= usual
+		default:
+			lag = min(lag, 0)
 		}
 		v.Set(e.index, lag)
 	}
 	g.joinGaps(s, v)
 }
+
+// isGap reports whether an edge is time of the host before an operation without a launch.
+func (g *Graph) isGap(e edge) bool {
+	return e.owner >= 0 && e.to == g.begin[e.owner] && (e.kind == onStream || e.kind == afterLaunch) &&
+		g.isOnDevice(e.owner) && !g.forest.Has(e.owner, trace.FlagLaunch)
+}
+
+// usualGap returns the usual time of the host before an operation without a launch, 0 if pauses are usual.
+func (g *Graph) usualGap() int64 {
+	const least = 5
+	gaps := make(times, silent)
+	for e := range g.g.owned(isRow) {
+		if lag := g.g.Lag(e.index); lag > 0 && lag < silent && g.isGap(e) {
+			gaps[lag]++
+		}
+	}
+	return gaps.median(least, 0)
+}
+
+// pause is how many times longer than usual the time before a launch is in a pause, which stays without the operation.
+const pause = 8
 
 // overlap puts selected operations on a stream of their own. They wait for their launch, for what the recording states,
 // and for the work launched before. The operation after them on their stream waits for the one before them instead. What

@@ -198,7 +198,15 @@ func (g *Graph) findLoops() {
 		}
 	}
 	maps.DeleteFunc(g.ends, func(r int32, _ int64) bool { return !g.loops[g.process[r]] })
-	g.roots = slices.DeleteFunc(g.roots, func(r int32) bool { return len(g.ends) > 0 && g.loops[g.process[r]] })
+	stepped := make(map[int32]bool) // roots that are step spans or have some below them
+	for r := range f.Rows() {
+		if f.Flags(r)&(trace.FlagOp|trace.FlagStep) == trace.FlagStep {
+			stepped[g.owner[r]] = true
+		}
+	}
+	g.roots = slices.DeleteFunc(g.roots, func(r int32) bool {
+		return g.loops[g.process[r]] && (len(g.ends) > 0 || stepped[r])
+	})
 }
 
 // numbered reports for each process whether its roots are the steps of a loop: each has operations of one step, and

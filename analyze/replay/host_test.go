@@ -67,6 +67,29 @@ func TestLaunchesWithoutADurationGoWithTheirOperations(t *testing.T) {
 	}
 }
 
+// A program that pauses before each operation, with and without one of them. What the host does for each of many
+// operations goes with the operation.
+func TestAPauseBeforeARemovedOperationStays(t *testing.T) {
+	run := func(names ...string) (ops []timed, ends int64) {
+		for _, name := range names {
+			ends += 10_000 // the pause
+			if name != "" {
+				ops = append(ops, timed{name, 0, -1, ends, 10_000})
+				ends += 10_000
+			}
+		}
+		return ops, ends
+	}
+	ops, ends := run("matmul", "send", "relu")
+	_, without := run("matmul", "", "relu")
+	check.Equal(t, "saved", (ends-without)*1_000, saved(t, recordedOf(ops...), "remove send"))
+	ops = nil
+	for i := range int64(300) {
+		ops = append(ops, timed{string("abc"[i%3]), 0, -1, 30 * i, 10})
+	}
+	check.Equal(t, "saved with the usual time", int64(100*30_000), saved(t, recordedOf(ops...), "remove b"))
+}
+
 // An operation of the host that is taken out takes those within it along.
 func TestOperationsWithinOneGoWithIt(t *testing.T) {
 	f := trace.New()

@@ -32,6 +32,7 @@ func TestStepsThatOverlapAreALoop(t *testing.T) {
 	}
 	add(2, "aten::item", "cpu", 3, 10)
 	add(2, "save", "cpu", 10, 12)
+	checkNoRequests(t, f)
 	g := replay.New(f)
 	check.Equal(t, "overlapping requests", false, g.Overlapping())
 	for change, want := range map[string]int64{
@@ -41,5 +42,27 @@ func TestStepsThatOverlapAreALoop(t *testing.T) {
 		if got := saved(t, g, change); got < want-rounded || got > want+rounded {
 			t.Errorf("%s saves %d, want %d", change, got, want)
 		}
+	}
+}
+
+func checkNoRequests(t *testing.T, f *trace.Forest) {
+	r, err := replay.New(f).Run()
+	check.OK(t, err)
+	if r.Requests != nil {
+		t.Errorf("%d requests in a loop of steps", r.Requests.Count)
+	}
+}
+
+// The span of a step is no request, and neither is a span around steps.
+func TestStepSpansAreNoRequests(t *testing.T) {
+	for _, names := range [][]string{{"train_step"}, {"train", "train_step"}} {
+		f := trace.New()
+		for i, name := range names {
+			f.Add(op.Record{Span: &op.Span{Name: name, TraceID: op.TraceID{1}, SpanID: op.SpanID{7: byte(i + 1)},
+				ParentSpanID: op.SpanID{7: byte(i)}, Start: op.Known(1e18), Duration: 100 * ms}})
+		}
+		f.Add(op.Record{Entry: &op.Entry{Operation: "matmul", DeviceID: "gpu", TraceID: op.TraceID{1},
+			SpanID: op.SpanID{9}, ParentSpanID: op.SpanID{7: byte(len(names))}, Start: op.Known(1e18 + ms), Duration: ms}})
+		checkNoRequests(t, f)
 	}
 }

@@ -155,15 +155,38 @@ func (f *Forest) AddSpan(s *op.Span) {
 			r.codes[colError] = f.Names.Errors.ID(s.Extra.Message)
 		}
 	}
-	for i := range s.Attrs {
-		if a := &s.Attrs[i]; a.Key == attrkey.Thread {
-			r.codes[colThread] = f.Names.threadOf(a)
-		}
-	}
+	f.addStepOf(&r, s)
 	if f.add(&r, s.Start) {
 		f.addLinks(s.Links)
 		if f.spanKeys != nil {
 			f.keepAttrs(s)
+		}
+	}
+}
+
+// addStepOf sets the thread of a span and, if its name or tensor.step says that it is a step, its step.
+func (f *Forest) addStepOf(r *row, s *op.Span) {
+	mark := f.marks.Of(uint32(r.name), s.Name)
+	number := mark.Number
+	isStep := mark.IsStep()
+	for i := range s.Attrs {
+		a := &s.Attrs[i]
+		switch n, ok := count(a); {
+		case a.Key == attrkey.Thread:
+			r.codes[colThread] = f.Names.threadOf(a)
+		case !ok:
+		case a.Key == attrkey.Step:
+			number = op.Known(n)
+			isStep = true
+		case !number.Known && slices.Contains(attrkey.StepNumbers[:], a.Key):
+			number = op.Known(n)
+		}
+	}
+	if isStep {
+		r.codes[colMark] = f.Names.Marks.ID(Mark{StepName: s.Name})
+		if number.Known {
+			r.flags |= FlagStep
+			r.numbers[colStep] = number.V
 		}
 	}
 }
@@ -196,12 +219,32 @@ func (f *Forest) add(r *row, start op.Int) bool {
 
 func (f *Forest) addLinks(links []op.Link) {
 	for i := range links {
-		l := &links[i]
-		f.links = append(f.links, rowLink{
-			row: f.Rows() - 1, trace: f.Names.Traces.ID(l.TraceID), span: SpanNumber(l.SpanID),
-			weight: linkWeight(l.Weight), attention: linkWeight(l.Attention),
-		})
+		f.links = append(f.links, f.linkOf(f.Rows()-1, &links[i]))
 	}
+}
+
+func (f *Forest) linkOf(row int32, l *op.Link) rowLink {
+	return rowLink{
+		row: row, trace: f.Names.Traces.ID(l.TraceID), span: SpanNumber(l.SpanID),
+		weight: linkWeight(l.Weight), attention: linkWeight(l.Attention),
+	}
+}
+
+// AddLinks adds links to rows, as if they were recorded.
+func (f *Forest) AddLinks(of map[int32][]op.Link) {
+	for row, links := range of {
+		for i := range links {
+			f.links = append(f.links, f.linkOf(row, &links[i]))
+		}
+	}
+	slices.SortStableFunc(f.links, func(a, b rowLink) int { return cmp.Compare(a.row, b.row) })
+	f.built.Store(false)
+}
+
+// HasLinks reports whether row r has links.
+func (f *Forest) HasLinks(r int32) bool {
+	_, has := slices.BinarySearchFunc(f.links, r, func(l rowLink, r int32) int { return cmp.Compare(l.row, r) })
+	return has
 }
 
 func linkWeight(w op.Int) int64 {
@@ -224,6 +267,7 @@ func (f *Forest) addCollective(e *op.Entry) {
 		name = CollectiveName{cmp.Or(of.Name, e.Operation), of.Group}
 		c.Number = of.Sequence.V
 		c.Inferred = !of.Sequence.Known
+		c.Peer = of.PeerRank.Known
 		c.Ranks = int32(min(max(0, of.GroupSize.V), math.MaxInt32))
 		if bytes := messageBytes(of, e.DType); bytes > 0 {
 			size = op.Known(bytes)

@@ -10,6 +10,7 @@ import (
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/model/opfile"
+	"github.com/optrace/optrace/internal/read/marks"
 	"github.com/optrace/optrace/op"
 )
 
@@ -44,6 +45,7 @@ type Forest struct {
 	spanAttrs map[SpanRef][]op.Attr
 	attrBytes int64 // approximate memory of spanAttrs
 	steps     stepRuns
+	marks     marks.Names // of the names of spans
 	// MaxDevices bounds the number of devices, 0 for no bound. Further devices share the name [key.Other].
 	MaxDevices int
 

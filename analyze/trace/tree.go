@@ -247,7 +247,7 @@ func (f *Forest) Build() {
 	if f.built.Load() {
 		return
 	}
-	for _, build := range []func(){f.buildTree, f.buildLaunchers, f.buildGraphs, f.buildExecutions} {
+	for _, build := range []func(){f.buildTree, f.buildSteps, f.buildLaunchers, f.buildGraphs, f.buildExecutions} {
 		if build(); f.Ended() {
 			break
 		}

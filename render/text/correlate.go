@@ -203,6 +203,7 @@ func (v *correlation) envelope() {
 		" of their own"), false)
 	v.fact("shared", executions, fmt.Sprintf("%s with %s, %s, divided among the requests that they link to",
 		units.Plural(executions, "execution"), units.Plural(shared, "operation"), units.Duration(sharedNS)))
+	v.composed(c.Composed)
 	v.missingLinks(c.MissingLinks)
 	v.droppedLinks(dropped)
 	v.fact("left out", c.LeftOut.Requests+c.LeftOut.Ops, fmt.Sprintf("%s and %s that were not asked for",

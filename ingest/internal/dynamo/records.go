@@ -71,7 +71,7 @@ type reader struct {
 	build *attrmap.Builder
 	feed  *attrjson.Feeder
 	name  string
-	last  map[rank]int64 // the numbers of the last passes
+	last  map[rank]lastPass
 	lost  map[string]int64
 	span  op.Span
 }
@@ -80,6 +80,9 @@ type rank struct {
 	component, worker string
 	number            int64
 }
+
+// lastPass is the number and the end of a rank's last pass, 0 if unknown.
+type lastPass struct{ number, end int64 }
 
 // maxRanks bounds the ranks whose passes are counted.
 const maxRanks = 1 << 16
@@ -90,7 +93,7 @@ const maxRanks = 1 << 16
 func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		build := attrmap.NewBuilder(m)
-		r := &reader{build: build, feed: attrjson.NewFeeder(build), name: name, last: make(map[rank]int64),
+		r := &reader{build: build, feed: attrjson.NewFeeder(build), name: name, last: make(map[rank]lastPass),
 			lost: make(map[string]int64)}
 		lines := lineio.NewReader(src, 0)
 		for {
@@ -173,7 +176,8 @@ func (r *reader) forward(v *line, fault faultFunc) (rec op.Record, err error) {
 	case min(s.Prefill, s.Decode, s.PrefillTokens, p.Queued.Prefill, p.Queued.Decode) < 0:
 		return rec, fault(0, op.ErrorRecord, "a negative number of requests")
 	}
-	r.count(v)
+	duration := int64(math.Round(p.Seconds * 1e9))
+	start := r.count(v, before(v.ObservedMS, duration), duration)
 	name := "decode pass"
 	phase := marks.Decode
 	switch {
@@ -186,14 +190,13 @@ func (r *reader) forward(v *line, fault faultFunc) (rec op.Record, err error) {
 		name = "mixed pass"
 		phase = marks.Mixed
 	}
-	duration := int64(math.Round(p.Seconds * 1e9))
 	b := r.build
 	b.Reset()
 	b.Str(attrkey.Name, name)
 	b.Str(attrkey.Device, "worker:"+p.Worker)
 	b.Int("dynamo.queued_prefill_requests", p.Queued.Prefill)
 	b.Int("dynamo.queued_decode_requests", p.Queued.Decode)
-	if start := before(v.ObservedMS, duration); start.Known {
+	if start.Known {
 		b.SetTime(start, duration)
 	} else {
 		b.SetDuration(duration)
@@ -210,29 +213,36 @@ func (r *reader) forward(v *line, fault faultFunc) (rec op.Record, err error) {
 	return op.Record{Entry: e}, nil
 }
 
+const perMS = 1_000_000 // ns
+
 // before returns the Unix nanoseconds a duration before Unix milliseconds, unknown for 0.
 func before(ms, duration int64) op.Int {
-	const perMS = 1_000_000
 	if ms <= 0 || ms > math.MaxInt64/perMS {
 		return op.Int{}
 	}
 	return opfile.UnixTime(ms*perMS, -duration)
 }
 
-// count counts the passes of a rank that are not in the file.
-func (r *reader) count(v *line) {
+// count counts the passes of a rank that are not in the file. It returns the start of this one: not before the end of
+// the last, whose time is known to a millisecond.
+func (r *reader) count(v *line, start op.Int, duration int64) op.Int {
 	key := rank{v.Source.Component, v.Worker, v.Rank}
 	last, known := r.last[key]
 	if !known && len(r.last) == maxRanks {
-		return
+		return start
 	}
-	if r.last[key] = v.Counter; known && v.Counter-last > 1 && last >= 0 {
+	if start.Known && start.V < last.end && last.end-start.V < perMS {
+		start.V = last.end
+	}
+	r.last[key] = lastPass{v.Counter, opmodel.AddSaturating(start.V, duration)}
+	if known && v.Counter-last.number > 1 && last.number >= 0 {
 		reason := missing
 		if v.Mode == sampled {
 			reason = sampled
 		}
-		r.lost[reason] = opmodel.AddSaturating(r.lost[reason], v.Counter-last-1)
+		r.lost[reason] = opmodel.AddSaturating(r.lost[reason], v.Counter-last.number-1)
 	}
+	return start
 }
 
 // request makes the span of a request. Its members are the attributes.

@@ -104,3 +104,18 @@ func FuzzRecords(f *testing.F) {
 		recordtest.Check(t, dynamo.Records(bytes.NewReader(text), "fuzz", nil))
 	})
 }
+
+// Passes of a rank follow each other: the observed time is in whole milliseconds, and the duration is not.
+func TestPassesFollowEachOther(t *testing.T) {
+	var text string
+	for i, ms := range []string{"1782777601250", "1782777601274", "1782777601290"} {
+		line := strings.Replace(passLine("full", i, 1, 0), "1782777601250", ms, 1)
+		text += strings.Replace(line, "0.025", "0.0245", 1) + "\n"
+	}
+	var starts []int64
+	for rec, err := range dynamo.Records(strings.NewReader(text), "trace", nil) {
+		check.OK(t, err)
+		starts = append(starts, rec.Entry.Start.V/1e3-1782777601000_000)
+	}
+	check.Equal(t, "starts in µs, the last with a fault of the clock", []int64{225_500, 250_000, 265_500}, starts)
+}

@@ -117,6 +117,13 @@ func (b *Builder) FillSpan(s *op.Span) {
 		s.Attrs = b.attrs
 	}
 	if !b.KeepsAll() {
+		if n := b.entry.Step; n.Known { // by its key or another one
+			key := attrkey.Step
+			if b.from[FieldStep] != familyTensor {
+				key = attrkey.StepNumbers[0]
+			}
+			s.Attrs = append(s.Attrs, op.Attr{Key: key, Value: strconv.FormatInt(n.V, 10), Type: op.AttrInt})
+		}
 		s.Attrs = Inherit(b.mapping, s.Attrs, s.Service, b.scopeOf, b.resource)
 		if s.Failed {
 			s.Extra = opmodel.WithMessage(s.Extra, b.ErrorText(b.extra.Message))

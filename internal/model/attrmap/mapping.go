@@ -317,7 +317,8 @@ var conventions = slices.Concat(
 	mean(familyBare, []keyField{
 		{"op", FieldName}, {"operation", FieldName}, {"device_id", FieldDevice}, {"device", FieldDevice},
 		{"input_shapes", FieldInputShapes}, {"output_shape", FieldOutputShape}, {"memory_bytes", FieldMemory},
-		{"step", FieldStep},
+		{attrkey.StepNumbers[0], FieldStep}, {attrkey.StepNumbers[1], FieldStep}, {attrkey.StepNumbers[2], FieldStep},
+		{attrkey.StepNumbers[3], FieldStep},
 	}),
 )
 

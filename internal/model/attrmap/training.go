@@ -8,7 +8,7 @@ import (
 )
 
 // training are the spans of Megatron-LM's telemetry that are operations of the rank's device. Names are those behind
-// "megatron." or, of later versions, "nv.mcore." and "nv.mlm." (NVIDIA/Megatron-LM docs/user-guide/telemetry).
+// "megatron." or, of later versions, "nv.mcore." and "nv.mlm." (NVIDIA/Megatron-LM docs/user-guide/observability).
 var training = []struct{ name, phase, collective string }{
 	{"microbatch.forward", "forward", ""}, {"microbatch.backward", "backward", ""}, {"layer.", "", ""},
 	{"p2p.send_", "", "send"}, {"p2p.recv_", "", "recv"}, {"grad_sync.", "", "all_reduce"}, {"optimizer_step", "optimizer", ""},

@@ -36,7 +36,12 @@ type Mark struct {
 	Phase  string // the phase in the name, or ""
 	// Tokens and Requests are the step's, in the name.
 	Tokens, Requests op.Int
+	// Prefill and Decode are the parts of the batch, in the name.
+	Prefill, Decode Part
 }
+
+// Part is the requests of a batch that read their prompts, or that generate, and their tokens in the step.
+type Part struct{ Requests, Tokens op.Int }
 
 // IsStep reports whether the range is a step.
 func (m *Mark) IsStep() bool { return m.Rank > 0 }
@@ -99,6 +104,17 @@ func (m *Mark) read(names, values []string) {
 		m.Phase = Decode
 	case mode != "":
 		m.Phase = modes[mode]
+	}
+	m.Prefill = Part{parts["context"], parts["contextTokens"]}
+	m.Decode = Part{parts["generation"], parts["generationTokens"]}
+	if m.Prefill.Requests.Known || mode == "" {
+		return
+	}
+	switch all, none := (Part{m.Requests, m.Tokens}), (Part{op.Known(0), op.Known(0)}); m.Phase {
+	case Prefill:
+		m.Prefill, m.Decode = all, none
+	case Decode:
+		m.Prefill, m.Decode = none, all
 	}
 }
 

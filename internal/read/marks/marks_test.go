@@ -50,6 +50,7 @@ func TestOf(t *testing.T) {
 		{"[Executor] _forward_step 7: 1 ctx reqs, 64 ctx tokens, 3 gen reqs", true, n(7), none, n(4), "mixed"},
 		{"[Executor] _forward_step 8: 0 ctx reqs, 3 gen reqs", true, n(8), none, n(3), "decode"},
 		{"train_step_31", true, n(31), none, none, ""}, {":iteration 4", true, n(4), none, none, ""},
+		{"megatron.train_step", true, none, none, none, ""}, {"megatron.evaluate.step", true, none, none, none, ""},
 		{"train#step_num=9,_r=1#", true, n(9), none, none, ""},
 		{"Optimizer.step#SGD.step", false, none, none, none, "optimizer"},
 		{"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", false, none, none, none, "data"},

@@ -52,6 +52,9 @@ var rules = []rule{
 	// Steps of programs: step 12, train_step_12, iteration12, iter: 12.
 	step("", "", `(?i)^(?:train(?:ing)?|eval|test)?[ _]?(?:step|iter|iteration)[ _:#=]*(?P<n>\d+)$`),
 	step("pytorch/pytorch torch/profiler/profiler.py", "profilerstep#", `^ProfilerStep#(?P<n>\d+)$`),
+	// megatron.train_step, megatron.evaluate.step and the like have their number in an attribute, or none.
+	step("NVIDIA/Megatron-LM docs/user-guide/observability/span-groups.md", "step",
+		`^(?:\w+\.)*(?:train(?:ing)?|eval(?:uate|uation)?|valid(?:ation)?)[._]step$`),
 
 	// Phases.
 	phase("pytorch/pytorch torch/optim/optimizer.py", "optimizer.", `^Optimizer\.(?:step|zero_grad)#`, Optimizer),

@@ -1,0 +1,83 @@
+package findings_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/op"
+)
+
+// The advice suits what communicates: a send may go on without its rank, a receive waits for its peer, and only
+// collectives can start during the backward pass.
+func TestCommunicationSaysWhatCanBeChanged(t *testing.T) {
+	const ms = 1_000_000
+	for _, test := range []struct {
+		name        string
+		collective  *op.Collective
+		even, odd   int64 // ns of the calls
+		says, tries string
+	}{
+		{"all_reduce", nil, ms, ms, "20.0 ms", "start collectives while the backward pass computes"},
+		{"ncclDevKernel_SendRecv", &op.Collective{Name: "all_to_all"}, ms, ms, "", "start collectives"},
+		{"ncclDevKernel_SendRecv", nil, ms, ms, "", "exchange data on a stream of its own"},
+		{"p2p.send_forward", &op.Collective{Name: "send"}, ms, ms, "", "send without waiting"},
+		{"ncclDevKernel_SendRecv", &op.Collective{Name: "send"}, ms, ms, "", "send without waiting"},
+		{"p2p.recv_forward", &op.Collective{Name: "recv"}, ms / 5, 2 * ms, "wait 18.0 ms", "equal work"},
+		{"ncclDevKernel_SendRecv", &op.Collective{Name: "recv"}, ms / 5, 2 * ms, "wait 18.0 ms", "equal work"},
+		{"p2p.recv_forward", &op.Collective{Name: "recv"}, ms, ms, "", ""},
+	} {
+		var r run
+		for i := range 20 {
+			r.launch("aten::mm", "gemm", op.KindCompute, 3*ms)
+			ns := test.even
+			if i%2 == 1 {
+				ns = test.odd
+			}
+			r.launch("c10d", test.name, op.KindCollective, ns).Collective = test.collective
+		}
+		f := only(found(t, r.records...), "exposed_communication")
+		if !strings.Contains(f.Text, test.says) || !strings.Contains(f.Try, test.tries) ||
+			(f.Rule == "") != (test.tries == "") {
+			t.Errorf("%s %v: %q, try %q", test.name, test.collective, f.Text, f.Try)
+		}
+		if test.says == "wait 18.0 ms" { // 20 calls of 0.2 ms take 18 ms less than as recorded
+			check.Equal(t, test.name+" saved", true, f.SavedNS.V > 17*ms && f.SavedNS.V < 19*ms)
+		}
+	}
+}
+
+// A stage with more work holds up the other stages of a pipeline by at most its excess.
+func TestAStageThatWorksLonger(t *testing.T) {
+	const ms, us = 1_000_000, 1_000
+	for slow, want := range map[int64]string{2: "2/gpu works", -1: ""} {
+		r := rand.New(rand.NewPCG(1, 1))
+		var records []op.Record
+		for n := range int64(20) {
+			for rank := range int64(4) {
+				at := 1e18 + n*20*ms + rank*ms
+				step := op.SpanID{1, byte(n), byte(rank)}
+				records = append(records, op.Record{Span: &op.Span{Name: "megatron.train_step", TraceID: op.TraceID{byte(rank + 1)},
+					SpanID: step, Start: op.Known(1e18 + n*20*ms), Duration: 19 * ms}})
+				for i := range int64(8) {
+					ns := 1000*us + r.Int64N(20*us)
+					if rank == slow {
+						ns = ns * 7 / 5
+					}
+					records = append(records, op.Record{Entry: &op.Entry{
+						Operation: "megatron.microbatch.forward", Kind: op.KindCompute, DeviceID: "gpu", Rank: op.Known(rank),
+						TraceID: op.TraceID{byte(rank + 1)}, ParentSpanID: step, SpanID: op.SpanID{2, byte(n), byte(rank), byte(i)},
+						Start: op.Known(at + i*1500*us), Duration: ns,
+					}})
+				}
+			}
+		}
+		f := only(found(t, records...), "straggler")
+		excess := int64(20 * 8 * 400 * us)
+		isExcess := f.SavedHighNS.V > excess*9/10 && f.SavedHighNS.V < excess*11/10
+		if !strings.HasPrefix(f.Text, want) || (want == "") != (f.Rule == "") || want != "" && !isExcess {
+			t.Errorf("stage %d: %q, gain %q", slow, f.Text, f.Gain())
+		}
+	}
+}

@@ -1,0 +1,228 @@
+package findings
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/replay"
+	"github.com/optrace/optrace/internal/text/units"
+	"github.com/optrace/optrace/op"
+)
+
+// communications are the operations of devices of one kind of communication, the longest first.
+type communications struct {
+	rows         []*profile.Operation
+	n, ns, bytes int64
+	whole        bool // all communication
+}
+
+func (c *communications) add(o *profile.Operation) {
+	c.rows = append(c.rows, o)
+	c.n += o.Count
+	c.ns += o.SumNS
+	c.bytes += o.MemoryBytes.V
+}
+
+// named returns the first names.
+func (c *communications) named(l *list) string {
+	var names []string
+	for _, o := range c.rows[:min(2, len(c.rows))] {
+		names = append(names, l.named(o.Operation))
+	}
+	return strings.Join(names, ", ")
+}
+
+// communication finds collectives, sends and receives that keep the devices from computing.
+func (l *list) communication() (all []candidate) {
+	var collectives, sends, receives communications
+	for i := range l.Operations {
+		o := &l.Operations[i]
+		switch name := l.transferName(o.Operation); {
+		case o.Side != "" || o.Kind != op.KindCollective.String():
+		case collective.IsSend(name):
+			sends.add(o)
+		case collective.IsReceive(name):
+			receives.add(o)
+		default:
+			collectives.add(o)
+		}
+	}
+	ns := collectives.ns + sends.ns + receives.ns
+	for _, kind := range []struct {
+		*communications
+		find func(*communications, Finding) []candidate
+	}{{&collectives, l.collectives}, {&sends, l.sends}, {&receives, l.receives}} {
+		exposed := l.by.CommunicationNS
+		if kind.whole = kind.ns == ns; !kind.whole {
+			exposed = int64(float64(exposed) * float64(kind.ns) / float64(ns))
+		}
+		if kind.n == 0 || exposed*10 < l.whole*l.devicesNum {
+			continue
+		}
+		f := says(Operation, Where{Section: "communication"}, "%s exposed in %s: nothing computes meanwhile.",
+			l.each(l.part(exposed/l.devicesNum)), kind.named(l))
+		f.Evidence = []Evidence{times("calls", kind.n), lasts("time", kind.ns/l.devicesNum)}
+		all = append(all, kind.find(kind.communications, f)...)
+	}
+	return all
+}
+
+// transferName returns the name of the collective of an operation, or else of the operation itself.
+func (l *list) transferName(operation string) string {
+	if l.Forest != nil && l.transfers == nil {
+		f := l.Forest
+		l.transfers = make(map[string]string)
+		for i := range f.Collectives {
+			c := &f.Collectives[i]
+			l.transfers[f.RowName(c.Row)] = f.Names.Collectives.Values[c.Name].Name
+		}
+	}
+	if name, known := l.transfers[operation]; known {
+		return name
+	}
+	return operation
+}
+
+func (l *list) collectives(c *communications, f Finding) []candidate {
+	f.Text += l.spread
+	f.Evidence[0].Name = "collectives"
+	f.Try = "start collectives while the backward pass computes"
+	isPair := func(o *profile.Operation) bool { return strings.Contains(o.Operation, "SendRecv") && l.isTransfer(o) }
+	rounds := l.rounds() * l.devicesNum
+	switch {
+	case !slices.ContainsFunc(c.rows, func(o *profile.Operation) bool { return !isPair(o) }):
+		f.Try = "exchange data on a stream of its own while the device computes"
+	case rounds > 0 && c.n/rounds > 100 && c.n > 0 && c.bytes/c.n < 1<<20:
+		f.Rule = "small_collectives"
+		f.Try = "larger buckets: " + units.Count(c.n/rounds) + " collectives a step are small"
+	}
+	if c.bytes > 0 && c.ns > 0 {
+		f.Evidence = append(f.Evidence, figure("rate", float64(c.bytes)/float64(c.ns)*1e9, "B/s"))
+	}
+	return l.overlapped(c, f, c.n/max(1, l.rounds()*int64(len(l.Extent.Devices))))
+}
+
+// isTransfer reports whether nothing but the name of a kernel says what it transfers: a send, a receive or an exchange
+// of all ranks.
+func (l *list) isTransfer(o *profile.Operation) bool {
+	return l.transferName(o.Operation) == o.Operation
+}
+
+// sends advises to send without waiting. What a rank sends is known before it is received.
+func (l *list) sends(c *communications, f Finding) []candidate {
+	f.Evidence[0].Name = "sends"
+	f.Try = "send without waiting, while the next microbatch computes"
+	return []candidate{{Finding: f, changes: c.changes(replay.Overlap), atMost: true}}
+}
+
+// receives finds receives that wait for a late peer: beyond the shortest of the same name. One that takes no longer
+// than others of its name may be a slow link, and nothing is said.
+func (l *list) receives(c *communications, f Finding) []candidate {
+	var waits int64
+	for _, o := range c.rows {
+		waits += o.SumNS - o.Count*o.MinNS
+	}
+	if !l.enough(waits / l.devicesNum) {
+		return nil
+	}
+	f.Text += " They wait " + l.part(waits/l.devicesNum) + " for what the other side computes."
+	f.Evidence[0].Name = "receives"
+	f.Evidence = append(f.Evidence, lasts("waiting", waits/l.devicesNum))
+	f.Try = "give the pipeline's stages equal work, or the pipeline more microbatches a step"
+	changes := c.changes(replay.Scale)
+	for i := range changes {
+		changes[i].Factor = 1 - float64(waits)/float64(c.ns)
+	}
+	return []candidate{{Finding: f, changes: changes, atMost: true}}
+}
+
+// changes returns the change of each operation, or of all communication.
+func (c *communications) changes(kind replay.Kind) (all []replay.Change) {
+	if c.whole {
+		return change(kind, "kind=collective")
+	}
+	for _, o := range c.rows[:min(maxChanges, len(c.rows))] {
+		all = append(all, replay.Change{Kind: kind, Select: o.Operation})
+	}
+	return all
+}
+
+// overlapped returns the candidate that puts the collectives c of a step on a stream of their own. If what follows
+// needs the data of all, an earlier start is another program: then the last of them stays, and the others hide behind
+// the backward pass, two thirds of the computing time.
+func (l *list) overlapped(collectives *communications, f Finding, ofStep int64) []candidate {
+	const nearly = 0.65
+	var over, removed replay.Saving
+	c := candidate{Finding: f, changes: collectives.changes(replay.Overlap)}
+	if !l.replay(&over, c.changes) || !l.replay(&removed, collectives.changes(replay.Remove)) ||
+		float64(over.NS) >= nearly*float64(removed.NS) {
+		return []candidate{c}
+	}
+	if l.hidesCollectives() && over.NS <= removed.NS/10 {
+		return []candidate{l.fasterLink(collectives, f, removed)}
+	}
+	c.changes = nil
+	c.atMost = over.NS <= 0
+	hidden := min(removed.NS, l.by.ComputeNS/l.devicesNum*2/3)
+	ns := max(over.NS, hidden-hidden/max(2, ofStep))
+	exposed := l.by.CommunicationNS / l.devicesNum
+	c.saving = replay.Saving{
+		NS: ns, LowNS: over.LowNS, HighNS: min(removed.HighNS, max(ns, removed.NS, exposed)), Known: over.Known && removed.Known,
+	}
+	return []candidate{c}
+}
+
+// hidesCollectives reports whether devices compute in a tenth of the time of their collectives.
+func (l *list) hidesCollectives() bool {
+	var hidden, all int64
+	for i := range l.Devices {
+		hidden += l.Devices[i].OverlapNS.V
+		all += l.Devices[i].CommunicationNS.V
+	}
+	return 10*hidden >= all && all > 0
+}
+
+// fasterLink returns the candidate of collectives that run beside the computation and take longer: they save what
+// transfers at the link's rate save. Without a rate, it is at most all of the time.
+func (l *list) fasterLink(collectives *communications, f Finding, removed replay.Saving) candidate {
+	const slow = 0.5
+	f.Try = "find out which link they use (NCCL_DEBUG=INFO), and send fewer bytes, such as gradients in bfloat16"
+	bus, link := l.busRate()
+	if bus <= 0 || link <= 0 || bus > slow*link {
+		return candidate{Finding: f, saving: removed, atMost: true}
+	}
+	f.Text += fmt.Sprintf(" Their links carry %s/s of %s/s.", units.Bytes(int64(bus)), units.Bytes(int64(link)))
+	f.Evidence = append(f.Evidence, figure("rate of a link", bus, "B/s"), figure("peak of a link", link, "B/s"))
+	changes := collectives.changes(replay.Scale)
+	for i := range changes {
+		changes[i].Factor = bus / link
+	}
+	return candidate{Finding: f, changes: changes}
+}
+
+// busRate returns the rate at which collectives use a link, and the link's own by the data sheet of the devices, 0 if
+// unknown. Between nodes, with more than eight devices, it is unknown.
+func (l *list) busRate() (bus, link float64) {
+	const ofNode = 8
+	if max(int64(len(l.Extent.Devices)), l.Coverage.WorldSize.V) > ofNode {
+		return 0, 0
+	}
+	var bytes, seconds float64
+	for i := range l.Collectives {
+		row := &l.Collectives[i]
+		if row.TransferNS.V > 0 && !row.BusBytesPerSecond.Known {
+			return 0, 0
+		}
+		seconds += float64(row.TransferNS.V) / 1e9
+		bytes += float64(row.TransferNS.V) / 1e9 * row.BusBytesPerSecond.V
+	}
+	for i := range l.Peaks {
+		if rate := l.Peaks[i].LinkBytesPerSecond; i == 0 || rate < link {
+			link = rate
+		}
+	}
+	return bytes / max(seconds, 1e-9), link
+}
