@@ -2,6 +2,7 @@ package replay
 
 import (
 	"math"
+	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/schedule"
 	"github.com/optrace/optrace/analyze/trace"
@@ -210,6 +211,47 @@ func (g *Graph) balance(s *selection, v *variant) {
 		mean := float64(total[all]) / float64(counts[all])
 		return int64(float64(ns) * mean / float64(work[k]))
 	})
+}
+
+// warm shortens the operations of the first step to the median of their like in the other steps. Steps are counted by
+// process. Without other steps with the operation it stays. Engines have a first execution instead.
+func (g *Graph) warm(v *variant) int64 {
+	type same struct {
+		process int32
+		trace.Likeness
+	}
+	f := g.forest
+	first := make(map[int32]int64)
+	for r := range f.Rows() {
+		if step, known := first[g.process[r]]; f.Has(r, trace.FlagOp|trace.FlagStep) && (!known || f.Step(r) < step) {
+			first[g.process[r]] = f.Step(r)
+		}
+	}
+	times := make(map[same][]int64)
+	s := &selection{rows: make([]bool, f.Len())}
+	for r := range f.Rows() {
+		if !f.Has(r, trace.FlagOp|trace.FlagStep) || g.begin[r] == none || g.executionOf(r) != trace.NoExecution {
+			continue
+		}
+		if f.Step(r) == first[g.process[r]] {
+			s.add(r, true)
+		} else {
+			k := same{g.process[r], g.forest.Likeness(r)}
+			times[k] = append(times[k], f.Duration(r))
+		}
+	}
+	medians := make(map[same]int64, len(times))
+	for k, list := range times {
+		slices.Sort(list)
+		medians[k] = list[len(list)/2]
+	}
+	g.limit(s, v, func(r int32, ns int64) int64 {
+		if median, known := medians[same{g.process[r], g.forest.Likeness(r)}]; known {
+			return min(ns, median)
+		}
+		return ns
+	})
+	return s.count + g.warmEngines(v)
 }
 
 // remove takes out operations, what is within those of hosts, the calls that launched them, and host operators that
