@@ -172,7 +172,8 @@ func (b *documentPart) records(t *testing.T) (records []op.Record) {
 			to, weight, _ := strings.Cut(text, "*")
 			var trace, span int
 			check.Must(fmt.Sscanf(to, "%d/%d", &trace, &span))(t)
-			links = append(links, fmt.Sprintf(`{"trace_id":"%032x","span_id":"%016x","weight":%s}`, trace, span, cmp.Or(weight, "null")))
+			links = append(links, fmt.Sprintf(`{"trace_id":"%032x","span_id":"%016x","weight":%s}`, trace, span,
+				cmp.Or(weight, "null")))
 		}
 		add(`"links":[%s],"duration_ns":%d`, strings.Join(links, ","), integer("end")-integer("start"))
 		if cells["sequence"] != "" {

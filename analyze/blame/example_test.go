@@ -15,8 +15,8 @@ func Example() {
 	for i, q := range []struct{ arrival, start, work int64 }{{0, 0, 8}, {2, 8, 1}} {
 		id := op.TraceID{byte(i + 1)}
 		f.Add(op.Record{Span: &op.Span{
-			Name: "POST /predict", Service: "api", TraceID: id, SpanID: op.SpanID{1}, Start: op.Known(1e18 + q.arrival*ms),
-			Duration: (q.start + q.work - q.arrival) * ms,
+			Name: "POST /predict", Service: "api", TraceID: id, SpanID: op.SpanID{1},
+			Start: op.Known(1e18 + q.arrival*ms), Duration: (q.start + q.work - q.arrival) * ms,
 		}})
 		f.Add(op.Record{Entry: &op.Entry{
 			Operation: "matmul", DeviceID: "cuda:0", Service: "api", TraceID: id, SpanID: op.SpanID{2},

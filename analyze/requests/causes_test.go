@@ -140,7 +140,8 @@ func TestNameInText(t *testing.T) {
 func TestNamesInTextStayDistinct(t *testing.T) {
 	const tensile = "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x192x64_MI16x16x1_SN_"
 	check.Equal(t, "two", []string{
-		"Cijk_Alik_Bl…16x16x1_SN_LDSB1_PGR2_WS64_WG32_8_1", "Cijk_Alik_Bl…16x16x1_SN_LDSB0_PGR1_WS64_WG64_4_1", "attn_fwd",
+		"Cijk_Alik_Bl…16x16x1_SN_LDSB1_PGR2_WS64_WG32_8_1", "Cijk_Alik_Bl…16x16x1_SN_LDSB0_PGR1_WS64_WG64_4_1",
+		"attn_fwd",
 	}, NamesInText([]string{tensile + "LDSB1_PGR2_WS64_WG32_8_1", tensile + "LDSB0_PGR1_WS64_WG64_4_1", "attn_fwd"}))
 	check.Equal(t, "one", []string{"Cijk_Alik_Bljk_BBS_MT256x192x64_MI16x16x1"},
 		NamesInText([]string{tensile + "LDSB1_PGR2_WS64_WG32_8_1"}))

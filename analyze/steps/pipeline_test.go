@@ -66,8 +66,8 @@ func schedule(p, m, slow int, forward, backward int64) string {
 				ends[fmt.Sprint(n, r, " ", pass)] = at[r]
 				next[r]++
 				spans[r] = append(spans[r], fmt.Sprintf(`{"traceId":"%032x","spanId":"%016x","parentSpanId":"%016x",`+
-					`"name":"megatron.microbatch.%s","startTimeUnixNano":"%d","endTimeUnixNano":"%d"}`, 1+r, 1+1000*n+10*next[r],
-					900_000+n, direction, 1_000_000+ready, 1_000_000+at[r]))
+					`"name":"megatron.microbatch.%s","startTimeUnixNano":"%d","endTimeUnixNano":"%d"}`,
+					1+r, 1+1000*n+10*next[r], 900_000+n, direction, 1_000_000+ready, 1_000_000+at[r]))
 			}
 		}
 		for r := range p {
