@@ -57,7 +57,7 @@ type Phase struct {
 // Phases sums up device operations by phase, the largest sum first, nil without phases. rows come from Rows.
 func Phases(f *trace.Forest, rows []Row) []Phase {
 	f.Build()
-	if len(f.Names.Marks.Values) < 2 {
+	if !slices.ContainsFunc(f.Names.Marks.Values, func(m trace.Mark) bool { return m.Phase != "" }) {
 		return nil
 	}
 	type sums struct {

@@ -79,25 +79,34 @@ func Rows(f *trace.Forest) []Row {
 }
 
 func findLeads(f *trace.Forest, steps []Row) {
-	begins := make(map[step]int64)
+	begins := make(map[step]*int64)
+	var last step
+	var begin *int64 // of the last
 	for r := range f.Rows() {
-		if !f.Has(r, trace.FlagStep|trace.FlagStart) {
+		isLaunched := f.Has(r, trace.FlagLaunch)
+		if !f.Has(r, trace.FlagStep|trace.FlagStart) || f.IsDeviceSide(r) && !isLaunched {
 			continue
 		}
 		at := f.Start(r)
-		if f.Has(r, trace.FlagLaunch) {
+		if isLaunched {
 			at = min(at, f.Launch(r))
 		}
 		of := step{f.Service(r), f.Step(r)}
-		if begin, known := begins[of]; !known || at < begin {
-			begins[of] = at
+		if begin == nil || of != last {
+			last = of
+			if begin = begins[of]; begin == nil {
+				begin = new(int64)
+				*begin = at
+				begins[of] = begin
+			}
 		}
+		*begin = min(*begin, at)
 	}
 	for i := range steps {
 		s := &steps[i]
 		again := i+1 < len(steps) && steps[i+1].Run > 1
-		if begin, known := begins[step{s.Service, s.Step}]; known && s.StartNS.Known && s.Run == 1 && !again {
-			s.LeadNS = max(0, s.StartNS.V-begin)
+		if begin := begins[step{s.Service, s.Step}]; begin != nil && s.StartNS.Known && s.Run == 1 && !again {
+			s.LeadNS = max(0, s.StartNS.V-*begin)
 		}
 	}
 }
