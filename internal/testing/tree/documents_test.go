@@ -116,7 +116,7 @@ func TestFaultsAreNumbered(t *testing.T) {
 // The changelog has a heading for the version of the module after the unreleased changes, and headings in
 // the form that .ci/release expects.
 func TestChangelog(t *testing.T) {
-	heading := regexp.MustCompile(`^## (?:Unreleased|\d+\.\d+\.\d+ – \d{4}-\d{2}-\d{2})$`)
+	heading := regexp.MustCompile(`^## (?:\[Unreleased\]|\[\d+\.\d+\.\d+\] - \d{4}-\d{2}-\d{2})$`)
 	part := regexp.MustCompile(`^### (?:Added|Changed|Deprecated|Removed|Fixed|Security|Performance|Upgrading from \d+\.\d+\.\d+)$`)
 	var versions []string
 	for line := range strings.Lines(readFile(t, "CHANGELOG.md")) {
@@ -126,7 +126,7 @@ func TestChangelog(t *testing.T) {
 			if !heading.MatchString(line) {
 				t.Errorf("the heading %q", line)
 			}
-			if name := strings.Fields(line)[1]; name != "Unreleased" || len(versions) > 0 {
+			if name := strings.Trim(strings.Fields(line)[1], "[]"); name != "Unreleased" || len(versions) > 0 {
 				versions = append(versions, name)
 			}
 		case strings.HasPrefix(line, "### ") && !part.MatchString(line):
