@@ -44,12 +44,13 @@ func Compose(f *trace.Forest) *Composition {
 	}
 	links := make(map[int32][]op.Link)
 	slack := slackOf(f, all)
+	left := maxWork + maxOfStep*len(passes)
 	for from := 0; from < len(all); {
 		to, end := from+1, all[from].end
 		for ; to < len(all) && all[to].arrival <= end+slack; to++ {
 			end = max(end, all[to].end)
 		}
-		s := solver{all: all[from:to], slack: slack}
+		s := solver{all: all[from:to], slack: slack, left: &left}
 		first := firstFrom(passes, all[from].arrival-slack)
 		s.passes = passes[first:max(first, firstFrom(passes, end+1))]
 		s.addTo(c, f, links)

@@ -2,8 +2,10 @@ package engines_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/optrace/optrace/analyze/engines"
@@ -172,6 +174,11 @@ func TestWhatTellsBatches(t *testing.T) {
 			if i == 3 {
 				rec.Entry.StepName = "forward pass: 0 prefill (0 tokens), 2 decode (2 tokens)"
 			}
+		}, &engines.Composition{Steps: 4, Unmatched: 4, Engines: 1}},
+		"counts that add up by overflow": {func(i int, rec *op.Record) {
+			n := []int64{0, math.MaxInt64, math.MaxInt64, 5}[i]
+			before, _, _ := strings.Cut(rec.Entry.StepName, ",")
+			rec.Entry.StepName = fmt.Sprintf("%s, %d decode (%d tokens)", before, n, n)
 		}, &engines.Composition{Steps: 4, Unmatched: 4, Engines: 1}},
 	} {
 		f := trace.New()

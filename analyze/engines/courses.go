@@ -14,7 +14,8 @@ type solver struct {
 	all    []ask
 	passes []pass
 	slack  int64
-	work   int // batches tried for a step
+	work   int  // batches tried for a step
+	left   *int // batches that may be tried for all steps
 }
 
 // course is one possible course so far: the requests that have arrived and not ended, and the batches of the steps.
@@ -57,6 +58,7 @@ const (
 	maxCourses = 4096
 	maxTried   = 100_000
 	maxWork    = 4_000_000
+	maxOfStep  = 64 // more for each step
 )
 
 // addTo adds the told steps to c and links.
@@ -65,7 +67,7 @@ func (s *solver) addTo(c *Composition, f *trace.Forest, links map[int32][]op.Lin
 		return
 	}
 	courses := []*course{{}}
-	arrived, whole := 0, 0
+	arrived := 0
 	for i := range s.passes {
 		p := &s.passes[i]
 		for ; arrived < len(s.all) && s.all[arrived].arrival <= p.start+s.slack; arrived++ {
@@ -78,8 +80,8 @@ func (s *solver) addTo(c *Composition, f *trace.Forest, links map[int32][]op.Lin
 		for _, of := range courses {
 			s.step(of, p, next)
 		}
-		whole += s.work
-		if len(next) > maxCourses || s.work > maxTried || whole > maxWork {
+		*s.left -= s.work
+		if len(next) > maxCourses || s.work > maxTried || *s.left < 0 {
 			c.Ambiguous += int64(len(s.passes))
 			return
 		}
@@ -172,6 +174,9 @@ func (s *solver) step(of *course, p *pass, next map[string]*course) {
 
 // choose yields the choices of n of a list.
 func (s *solver) choose(list []int, n int, yield func([]int)) {
+	if n > len(list) {
+		return
+	}
 	chosen := make([]int, 0, n)
 	var from func(list []int)
 	from = func(list []int) {
