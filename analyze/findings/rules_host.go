@@ -245,6 +245,10 @@ func (l *list) firstStep() (all []candidate) {
 		if l.byRequest || !l.replay(&c.saving, c.changes) || 2*c.saving.NS < more {
 			c.changes = nil
 			c.saving = replay.Saving{NS: more}
+			if !l.byRequest {
+				c.saving.LowNS = more
+				c.saving.HighNS = more
+			}
 		}
 		all = append(all, c)
 	}
