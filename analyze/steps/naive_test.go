@@ -48,8 +48,13 @@ func naiveSteps(specs []tracetest.Spec) []Row {
 	var rows []Row
 	for _, service := range []string{"", "api"} {
 		for step := range int64(4) {
-			for i, ops := range naiveIterations(specs, service, step) {
-				rows = append(rows, naiveStep(service, step, int64(i+1), ops))
+			iterations := naiveIterations(specs, service, step)
+			for i, ops := range iterations {
+				row := naiveStep(service, step, int64(i+1), ops)
+				if len(iterations) == 1 && row.StartNS.Known {
+					row.LeadNS = naiveLead(specs, service, step, row.StartNS.V)
+				}
+				rows = append(rows, row)
 			}
 		}
 	}
@@ -57,6 +62,22 @@ func naiveSteps(specs []tracetest.Spec) []Row {
 		return nil
 	}
 	return rows
+}
+
+// naiveLead returns the time before start since the first event of a step on a host, or the first launch.
+func naiveLead(specs []tracetest.Spec, service string, step, start int64) (lead int64) {
+	for _, s := range specs {
+		if s.Step != op.Known(step) || s.Service != service || s.Timeless {
+			continue
+		}
+		if !s.DeviceSide() {
+			lead = max(lead, start-s.Start)
+		}
+		if s.Launch.Known {
+			lead = max(lead, start-s.Launch.V)
+		}
+	}
+	return lead
 }
 
 func hasStep(s tracetest.Spec) bool { return s.DeviceSide() && s.Step.Known }
