@@ -33,10 +33,10 @@ func (l *list) replay(s *replay.Saving, changes []replay.Change) bool {
 	return err == nil
 }
 
-// most returns a bound on what changes save, if one is known without a replay. A change of the work of one request saves
-// time of the requests that queue behind it, too.
+// most returns about the most that changes save, if that is known without a replay. A change of the work of one request
+// saves time of the requests that queue behind it, too: of queued requests.
 func (l *list) most(changes []replay.Change) (ns int64, known bool) {
-	const queued = 30
+	const queued = 30 // an assumption, above queues that servers keep
 	if len(changes) != 1 || l.Replay == nil {
 		return 0, false
 	}

@@ -373,28 +373,24 @@ func (g *Graph) Most(c Change) (ns int64, known bool) {
 	if !isFuse && c.Kind != Pauses || len(f.Calls) > 0 {
 		return 0, false
 	}
-	var ops []int32
-	for _, r := range f.Devices.ByStart {
-		if g.placed(r) && g.isOnDevice(r) {
-			ops = append(ops, r)
-		}
-	}
 	for r := range f.Rows() {
 		isOp := f.Has(r, trace.FlagOp)
 		if isOp && !g.isOnDevice(r) || c.Kind == Pauses && (!isOp || f.Has(r, trace.FlagLaunch)) {
 			return 0, false
 		}
 	}
-	if isFuse {
-		for run := range g.runs(ops, g.shortRun) {
-			first, last := run[0], run[len(run)-1]
-			for _, r := range run {
-				ns += f.Duration(r)
-			}
-			ns += max(0, f.Start(last)-f.Start(first))
-			if f.Has(first, trace.FlagLaunch) && f.Has(last, trace.FlagLaunch) { // the host's time between goes
-				ns += max(0, f.Launched(last)-f.Launch(first))
-			}
+	if !isFuse {
+		return 0, true
+	}
+	ops := slices.DeleteFunc(slices.Clone(f.Devices.ByStart), func(r int32) bool { return !g.placed(r) || !g.isOnDevice(r) })
+	for run := range g.runs(ops, g.shortRun) {
+		first, last := run[0], run[len(run)-1]
+		for _, r := range run {
+			ns += f.Duration(r)
+		}
+		ns += max(0, f.Start(last)-f.Start(first))
+		if f.Has(first, trace.FlagLaunch) && f.Has(last, trace.FlagLaunch) { // the host's time between goes
+			ns += max(0, f.Launched(last)-f.Launch(first))
 		}
 	}
 	return ns, true
