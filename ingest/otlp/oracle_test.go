@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/internal/testing/cases"
@@ -157,8 +158,17 @@ func oracleSpan(b *attrmap.Builder, s *tracepb.Span, r *op.Resource, scope strin
 	return op.Record{Span: &op.Span{
 		Extra: extra, Name: s.Name, TraceID: trace, SpanID: id, ParentSpanID: parent,
 		RemoteParent: s.Flags&0x300 == 0x300, Start: at,
-		Duration: max(0, duration), Service: r.Service, Failed: failed, Links: b.Links(),
+		Duration: max(0, duration), Service: r.Service, Failed: failed, Links: b.Links(), Attrs: oracleStep(b),
 	}}
+}
+
+// oracleStep is the step that a span keeps. As an operation the span would have the same.
+func oracleStep(b *attrmap.Builder) []op.Attr {
+	b.SetAttr(op.Attr{Key: attrkey.Name, Value: "matmul"})
+	if e, _ := b.Entry(); e.Step.Known {
+		return []op.Attr{{Key: attrkey.Step, Value: strconv.FormatInt(e.Step.V, 10), Type: op.AttrInt}}
+	}
+	return nil
 }
 
 func oracleLink(b *attrmap.Builder, l *tracepb.Span_Link) {
