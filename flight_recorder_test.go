@@ -83,8 +83,8 @@ func TestFlightRecorderKeepsToItsBound(t *testing.T) {
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	const (
 		mib = 1 << 20
-		// The encoder and a reused part.
-		rest = mib / 2
+		// The traces remembered (512 KiB), the encoder and a reused part.
+		rest = 3 * mib / 4
 	)
 	type load struct {
 		name   string
