@@ -1,6 +1,7 @@
 package findings
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -154,10 +155,10 @@ func (l *list) engineHost() []candidate {
 	}
 	list := slices.Clone(l.Forest.Executions.List)
 	slices.SortFunc(list, func(a, b trace.Execution) int { return l.Forest.CompareStart(a.Row, b.Row) })
-	var gaps, busy, n int64
+	var gaps, steps, n int64
 	for i := range list {
 		x := &list[i]
-		busy += l.Forest.Duration(x.Row)
+		steps += l.Forest.Duration(x.Row)
 		if i == 0 {
 			continue
 		}
@@ -170,15 +171,33 @@ func (l *list) engineHost() []candidate {
 		}
 	}
 	const much = 0.12
-	if n < 10 || float64(gaps) < much*float64(gaps+busy) {
+	if n < 10 || float64(gaps) < much*float64(gaps+steps) {
 		return nil
 	}
+	within, launches := l.hostWithinSteps()
+	usual := float64(within) / float64(max(1, launches))
+	left := (float64(within) + float64(n)*usual) / float64(within+gaps)
 	f := says(HostGap, Where{Section: "critical_path"},
 		"The engine is idle for %s between steps, %s at a time, while requests wait.", units.Duration(gaps),
 		units.Duration(gaps/n))
-	f.Evidence = []Evidence{times("gaps", n), lasts("gaps", gaps), lasts("steps", busy)}
+	f.Evidence = []Evidence{times("gaps", n), lasts("gaps", gaps), lasts("steps", steps)}
 	f.Try = "prepare the next step while the device computes this one"
-	return []candidate{{Finding: f, changes: []replay.Change{{Kind: replay.Host, Factor: 0.2}}, atMost: true}}
+	return []candidate{{Finding: f, changes: []replay.Change{{Kind: replay.Host, Factor: math.Ceil(100*left) / 100}}, atMost: true}}
+}
+
+// hostWithinSteps returns the time of steps besides their operations on devices, and the number of these.
+func (l *list) hostWithinSteps() (ns, operations int64) {
+	busy := make([]int64, len(l.Forest.Executions.List))
+	for r, x := range l.Forest.Executions.Of {
+		if x != trace.NoExecution && l.Forest.CountsInSums(int32(r)) && !l.Forest.Has(int32(r), trace.FlagHost) {
+			busy[x] += l.Forest.Duration(int32(r))
+			operations++
+		}
+	}
+	for i := range busy {
+		ns += max(0, l.Forest.Duration(l.Forest.Executions.List[i].Row)-busy[i])
+	}
+	return ns, operations
 }
 
 func whereRequest(s *requests.Standout) Where {
