@@ -1,6 +1,7 @@
 package kineto
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -103,7 +104,8 @@ func (r *reader) readCalls(m *entryMaker) bool {
 	var call op.Entry
 	begin := func(thread, name uint32, start, dur int64) {
 		call = op.Entry{
-			Operation: scalar.ValidUTF8(m.notes.Text(name)), Side: op.SideHost, Rank: m.rankOf(m.processOf(thread)),
+			Operation: cmp.Or(scalar.ValidUTF8(m.notes.Text(name)), attrkey.Unnamed), Side: op.SideHost,
+			Rank:  m.rankOf(m.processOf(thread)),
 			Start: m.eras.Tame(opfile.UnixTime(m.base, start)), Duration: dur, Attrs: m.appendThread(call.Attrs[:0], thread),
 		}
 	}

@@ -16,6 +16,9 @@ const Tenant = "tenant.id"
 // OfRequests are the attributes for the price of a request. Recorders always keep them.
 var OfRequests = [...]string{Tenant, RequestModel, RequestRoute, InputTokens, OutputTokens}
 
+// Unnamed is the name of an operation that has none.
+const Unnamed = "unknown"
+
 // StepNumbers are the attributes with the number of a step on a span with a step's name. Megatron-LM writes the first
 // two (docs/user-guide/observability/span-groups.md).
 var StepNumbers = [...]string{"megatron.iteration", "iteration", "global_step", "step"}

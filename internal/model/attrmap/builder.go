@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/internal/text/intern"
 	"github.com/optrace/optrace/op"
@@ -254,7 +255,7 @@ func (b *Builder) Entry() (*op.Entry, bool) {
 		e.Operation = b.text(b.spanName)
 	}
 	if e.Operation == "" {
-		e.Operation = "unknown"
+		e.Operation = attrkey.Unnamed
 	}
 	b.finishDevice()
 	b.finishKind()
