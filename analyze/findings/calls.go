@@ -25,9 +25,13 @@ func (l *list) alikeCalls(operations []profile.Operation) map[string][]alike {
 	if f == nil || len(operations) == 0 {
 		return nil
 	}
+	isWanted := make(map[string]bool)
+	for i := range operations {
+		isWanted[operations[i].Operation] = true
+	}
 	wanted := make([]bool, len(f.Names.Operations.Values))
 	for i, name := range f.Names.Operations.Values {
-		wanted[i] = slices.ContainsFunc(operations, func(o profile.Operation) bool { return o.Operation == name })
+		wanted[i] = isWanted[name]
 	}
 	byShape := make(map[trace.Likeness][]int32)
 	for r := range f.Rows() {

@@ -24,6 +24,12 @@ func Of(f *Facts) []Finding {
 	l.Launches = cmp.Or(l.Launches, new(launch.Launches))
 	l.Sequences = cmp.Or(l.Sequences, new(sequences.Sequences))
 	l.Coverage = cmp.Or(l.Coverage, new(launch.Coverage))
+	l.hostCalls = make(map[string]int64)
+	for i := range l.Operations {
+		if o := &l.Operations[i]; o.Side == op.SideHost.String() {
+			l.hostCalls[o.Operation] = o.Count
+		}
+	}
 	l.coverage()
 	l.input()
 	switch {

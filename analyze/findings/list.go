@@ -104,6 +104,7 @@ type list struct {
 	ranks                        bool              // several ranks are known
 	names                        map[string]string // of operations, as sentences name them
 	transfers                    map[string]string // names of collectives by operation, nil until needed
+	hostCalls                    map[string]int64  // calls of the host by operation
 	// late is the device that holds up the others in collectives. It may be nil. spread then describes the waiting.
 	late   *blamed
 	spread string

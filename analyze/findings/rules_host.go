@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/key"
-	"github.com/optrace/optrace/analyze/operators"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/sequences"
 	"github.com/optrace/optrace/analyze/timeline"
@@ -105,13 +104,15 @@ func isOperator(name string) bool { return strings.Contains(name, "::") }
 func (l *list) pauses() (all []candidate) {
 	const long = 1_000_000 // ns
 	rounds := max(1, l.rounds())
+	launching := make(map[string]bool)
+	for i := range l.Operators.Rows {
+		o := &l.Operators.Rows[i]
+		launching[o.Operator] = launching[o.Operator] || o.DeviceTotalNS > 0
+	}
 	for _, h := range l.Extent.Host {
-		n := l.hostCalls(h)
+		n := l.timesCalled(h)
 		isLong := n > 0 && (n <= 2*rounds || h.TimeNS/n >= long)
-		launches := slices.ContainsFunc(l.Operators.Rows, func(o operators.Row) bool {
-			return o.Operator == h.Operation && o.DeviceTotalNS > 0
-		})
-		if len(l.Extent.Devices) == 0 || launches || attrkey.IsInput(h.Operation) || isOperator(h.Operation) || !isLong ||
+		if len(l.Extent.Devices) == 0 || launching[h.Operation] || attrkey.IsInput(h.Operation) || isOperator(h.Operation) || !isLong ||
 			l.inFirst(h.Longest) || l.isStartUp(h) {
 			continue
 		}
@@ -196,7 +197,7 @@ func (l *list) inCalls(idle int64) string {
 
 // isStartUp reports whether the first call of an operation of the host keeps the device waiting, and later calls do not.
 func (l *list) isStartUp(h timeline.HostTime) bool {
-	return 10*h.FirstNS >= 9*h.TimeNS && l.hostCalls(h) >= 2
+	return 10*h.FirstNS >= 9*h.TimeNS && l.timesCalled(h) >= 2
 }
 
 // startUp finds first calls of the host that later calls do not repeat: contexts, libraries, kernels.
@@ -342,14 +343,12 @@ func (l *list) each(what string) string {
 	return what + " on the device"
 }
 
-// hostCalls returns the number of host calls of an operation, 0 if unknown.
-func (l *list) hostCalls(h timeline.HostTime) int64 {
-	for i := range l.Operations {
-		if o := &l.Operations[i]; h.IsOp && o.Operation == h.Operation && o.Side == op.SideHost.String() {
-			return o.Count
-		}
+// timesCalled returns the number of host calls of an operation, 0 if unknown.
+func (l *list) timesCalled(h timeline.HostTime) int64 {
+	if !h.IsOp {
+		return 0
 	}
-	return 0
+	return l.hostCalls[h.Operation]
 }
 
 // whereGap locates an idle gap. The host ran the operation, if not "", during the gap.

@@ -156,16 +156,19 @@ func (l *list) engineHost() []candidate {
 	list := slices.Clone(l.Forest.Executions.List)
 	slices.SortFunc(list, func(a, b trace.Execution) int { return l.Forest.CompareStart(a.Row, b.Row) })
 	var gaps, steps, n int64
+	in := make(map[int32]int) // the last execution of a request, from 1
 	for i := range list {
 		x := &list[i]
 		steps += l.Forest.Duration(x.Row)
-		if i == 0 {
+		shares := false
+		for _, r := range x.Requests {
+			shares = shares || i > 0 && in[r] == i
+			in[r] = i + 1
+		}
+		if !shares {
 			continue
 		}
-		before := &list[i-1]
-		gap := l.Forest.Start(x.Row) - l.Forest.End(before.Row)
-		shares := slices.ContainsFunc(x.Requests, func(r int32) bool { return slices.Contains(before.Requests, r) })
-		if gap > 0 && shares {
+		if gap := l.Forest.Start(x.Row) - l.Forest.End(list[i-1].Row); gap > 0 {
 			gaps += gap
 			n++
 		}

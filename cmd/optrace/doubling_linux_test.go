@@ -110,6 +110,17 @@ var dimensions = map[string]func(l *recording, i, n int){
 		l.add(span, fmt.Sprint("load", i), 1, 2*i+1, 0, 40*i+10, 25)
 		l.add(operation, "m", 1, 2*i+2, 0, 40*i, 10)
 	},
+	"long names": func(l *recording, i, _ int) {
+		l.add(operation, strings.Repeat("x", 300)+strconv.Itoa(i), 1, i+1, 0, 10*i, 8, `"flops":9,"output_shape":[4]`)
+	},
+	"gaps with host operations": func(l *recording, i, _ int) {
+		l.add(operation, fmt.Sprint("load", i), 1, 2*i+1, 0, 40*i+10, 25, `"side":"host"`)
+		l.add(operation, "m", 1, 2*i+2, 0, 40*i, 10)
+	},
+	"operators": func(l *recording, i, _ int) {
+		l.add(operation, fmt.Sprint("f", i), 1, 2*i+1, 0, 40*i, 25, `"side":"host"`)
+		l.add(operation, fmt.Sprint("k", i), 1, 2*i+2, 2*i+1, 40*i+5, 30)
+	},
 	"linked steps":           func(l *recording, i, _ int) { l.request("step", 10*i, 9, max(0, i-1)) },
 	"linked forward":         func(l *recording, i, n int) { l.request("step", 10*i, 9, min(i+1, n-1)) },
 	"linked, overlapping":    func(l *recording, i, n int) { l.request("step", i, n, max(0, i-1)) },
