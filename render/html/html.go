@@ -1,15 +1,20 @@
 package html
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"html/template"
 	"io"
 	"math"
+	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/klauspost/compress/flate"
 
@@ -65,16 +70,54 @@ func Write(w io.Writer, r *analyze.Report, opts Options) error {
 	}
 	script := script(opts.Live)
 	style := asset("page.css")
-	return page.Execute(w, map[string]any{
+	var frame bytes.Buffer
+	const data = "<!-- data -->"
+	if err := page.Execute(&frame, map[string]any{
 		"Title": opts.Title, "Version": opts.Version, "Live": opts.Live, "Diff": opts.Diff != nil, "Build": d.Build,
 		"Sentence": d.Sentence, "Chips": d.Notes, "LeftOut": d.LeftOut,
 		"ScriptSum": hashOf(script), "StyleSum": hashOf(style), "Connect": connect(opts),
 		// These values are the package's own files, and JSON without markup.
 		"Style":  template.HTML("<style>" + style + "</style>"),
-		"View":   template.HTML(`<script type="application/json" id="view">` + string(d.View) + `</script>`),
-		"Rows":   template.HTML(`<script type="application/octet-stream" id="rows">` + d.Rows + `</script>`),
+		"Data":   template.HTML(data),
 		"Script": template.HTML(`<script type="module">` + script + `</script>`),
-	})
+	}); err != nil {
+		return err
+	}
+	before, behind, _ := strings.Cut(frame.String(), data)
+	to := bufio.NewWriter(w)
+	_, _ = to.WriteString(before + `<script type="application/json" id="view">`)
+	if err := encode(to, reflect.ValueOf(d.View)); err != nil {
+		return err
+	}
+	_, _ = to.WriteString(`</script>
+<script type="application/octet-stream" id="rows">` + d.Rows + `</script>` + behind)
+	return to.Flush() // also has the errors of the writes
+}
+
+// encode writes a struct as encoding/json does, a field at a time, also within the report: its text may be several times
+// as large as the recording. It escapes <, >, & and line separators.
+func encode(w *bufio.Writer, v reflect.Value) error {
+	between := byte('{')
+	for f, value := range v.Elem().Fields() {
+		name, omit, _ := strings.Cut(f.Tag.Get("json"), ",")
+		isList := f.Type.Kind() == reflect.Slice || f.Type.Kind() == reflect.Map
+		if !f.IsExported() || name == "-" || omit != "" && (value.IsZero() || isList && value.Len() == 0) {
+			continue
+		}
+		_ = w.WriteByte(between)
+		between = ','
+		_, _ = fmt.Fprintf(w, "%q:", name)
+		err := error(nil)
+		if f.Type == reflect.TypeFor[*analyze.Report]() {
+			err = encode(w, value)
+		} else {
+			err = json.NewEncoder(w).Encode(value.Interface())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return w.WriteByte('}')
 }
 
 // WriteData writes the changed data of a live page as JSON.
@@ -83,11 +126,7 @@ func WriteData(w io.Writer, r *analyze.Report, opts Options) error {
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(d)
-	if err == nil {
-		_, err = w.Write(text)
-	}
-	return err
+	return json.NewEncoder(w).Encode(d)
 }
 
 // Policy returns the content security policy of pages.
@@ -108,12 +147,12 @@ func connect(opts Options) string {
 
 type data struct {
 	// Build identifies the scripts of a version of this package.
-	Build    string          `json:"build"`
-	Title    string          `json:"title"`
-	Sentence string          `json:"sentence"`
-	Notes    []Note          `json:"notes"`
-	LeftOut  int             `json:"left_out"`
-	View     json.RawMessage `json:"view"`
+	Build    string `json:"build"`
+	Title    string `json:"title"`
+	Sentence string `json:"sentence"`
+	Notes    []Note `json:"notes"`
+	LeftOut  int    `json:"left_out"`
+	View     *view  `json:"view"`
 	// Rows are the columns of the operations, compressed, in base64.
 	Rows string `json:"rows"`
 }
@@ -150,10 +189,6 @@ func newData(r *analyze.Report, opts Options, level int) (*data, error) {
 		v.Findings = append(v.Findings, all[i])
 		v.Selections = append(v.Selections, selectionOf(&all[i], r, v))
 	}
-	text, err := json.Marshal(v) // escapes <, >, & and line separators
-	if err != nil {
-		return nil, err
-	}
 	line, chips := sentence(r, v.reported)
 	if v.Rows > largePage {
 		chips = append(chips, Note{"large page", units.Count(int64(v.Rows)) + " rows take about " +
@@ -161,7 +196,7 @@ func newData(r *analyze.Report, opts Options, level int) (*data, error) {
 	}
 	return &data{
 		Build: hashOf(asset("page.css") + script(opts.Live)), Title: opts.Title, Sentence: line,
-		Notes: append(chips, opts.Notes...), LeftOut: columns.leftOut, View: text, Rows: rows,
+		Notes: append(chips, opts.Notes...), LeftOut: columns.leftOut, View: v, Rows: rows,
 	}, nil
 }
 
