@@ -316,7 +316,7 @@ func TestSharedDevicesAreSeparate(t *testing.T) {
 		for i := range specs {
 			specs[i].Service = tracetest.Pick(r, "", "a", "b", "c")
 			if specs[i].IsOp && r.IntN(3) > 0 {
-				specs[i].Device = tracetest.Pick(r, "cuda:0", "cuda:1", "cuda:2", "cuda:3")
+				specs[i].Device = tracetest.Pick(r, "fpga:0", "fpga:1", "fpga:2", "fpga:3") // no accelerator is renamed
 			}
 		}
 		renamed := slices.Clone(specs)

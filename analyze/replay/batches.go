@@ -99,14 +99,29 @@ func (g *Graph) enginesOf() (all []*engine) {
 	recorded := g.g.Recorded()
 	for _, e := range all {
 		for k, list := range e.samples {
-			isAttention := e.HasAttention && flops.IsAttention(f.Names.Operations.Values[k.name])
-			e.laws[k] = batching.Fit(list, isAttention)
+			e.laws[k] = e.fit(k, list, e.HasAttention && flops.IsAttention(f.Names.Operations.Values[k.name]))
 		}
 		e.samples = nil
 		e.Learn()
 		e.formed = e.Form(g.plan(e, recorded, recorded), nil)
 	}
 	return slices.DeleteFunc(all, func(e *engine) bool { return e.formed.Sum <= 0 })
+}
+
+// fit returns the law of an operation. Attention grows with the weights for it, everything else with the weights.
+func (e *engine) fit(k lawKey, list []batching.Sample, isAttention bool) batching.Law {
+	single := e.samples[lawKey{k.name, 0}]
+	switch {
+	case !isAttention:
+		return batching.Fit(list, batching.Load{Weight: 1}, batching.Load{})
+	case len(single) == 0:
+		return batching.Fit(list, batching.Load{Attention: 1, Context: 1}, batching.Load{})
+	}
+	law := batching.Fit(single, batching.Load{Context: 1}, batching.Load{})
+	if k.class > 0 {
+		law = batching.Fit(list, batching.Load{Attention: 1}, law.Per)
+	}
+	return law
 }
 
 // executionOf returns the outermost execution of a row.
@@ -158,7 +173,7 @@ func (g *Graph) serve(e *engine, byRoot map[int32]*engine) bool {
 			q := &e.Served[number[r]]
 			q.Loads = append(q.Loads, part)
 			q.Last = int32(i)
-			s.Load.Add(part)
+			s.Load.Add(part, 1)
 			s.Links++
 		}
 		if i > 0 && s.Start < e.Steps[i-1].End {
@@ -175,6 +190,10 @@ func (g *Graph) serve(e *engine, byRoot map[int32]*engine) bool {
 			k := number[r]
 			if done[k] < e.Served[k].Prompt {
 				s.Prompts++
+			} else {
+				l := &e.Served[k].Loads[done[k]]
+				s.Load.Add(batching.Load{Attention: -l.Attention, Context: l.Attention}, 1)
+				l.Context, l.Attention = l.Attention, 0
 			}
 			done[k]++
 		}
@@ -285,7 +304,7 @@ func (g *Graph) warmEngines(v *variant) (n int64) {
 		if len(others) == 0 {
 			continue
 		}
-		law := batching.Fit(others, false)
+		law := batching.Fit(others, batching.Load{Weight: 1}, batching.Load{})
 		factor := law.At(first.Load) / float64(first.End-first.Start)
 		isFirst := func(owner int32) bool { return isRow(owner) && g.executionOf(owner) == first.Execution }
 		for e := range g.g.owned(isFirst) {

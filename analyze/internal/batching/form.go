@@ -92,7 +92,7 @@ func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
 			if done[i] < e.Served[i].Prompt {
 				class = 1
 			}
-			sum.Add(e.Served[i].Loads[done[i]])
+			sum.Add(e.Served[i].Loads[done[i]], 1)
 			done[i]++
 		}
 		c := take(&costs, class)

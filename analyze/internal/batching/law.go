@@ -6,13 +6,19 @@ import (
 	"slices"
 )
 
-// Load is the work of an execution: the weights of its links, and those for attention.
-type Load struct{ Weight, Attention float64 }
+// Load is the work of an execution: the weights of its links, and those for attention, of prompts and behind them. A pair
+// of tokens takes less time in a prompt.
+type Load struct{ Weight, Attention, Context float64 }
 
-// Add adds a load.
-func (l *Load) Add(o Load) {
-	l.Weight += o.Weight
-	l.Attention += o.Attention
+// Add adds times a load.
+func (l *Load) Add(o Load, times float64) {
+	l.Weight += times * o.Weight
+	l.Attention += times * o.Attention
+	l.Context += times * o.Context
+}
+
+func (l Load) times(o Load) float64 {
+	return l.Weight*o.Weight + l.Attention*o.Attention + l.Context*o.Context
 }
 
 // Law is the time of an operation by the load of its execution, in ns.
@@ -22,13 +28,12 @@ type Law struct {
 }
 
 // At returns the time at a load.
-func (l Law) At(x Load) float64 { return l.Fixed + l.Per.Weight*x.Weight + l.Per.Attention*x.Attention }
+func (l Law) At(x Load) float64 { return l.Fixed + l.Per.times(x) }
 
 // Add adds times an operation's law.
 func (l *Law) Add(o Law, times float64) {
 	l.Fixed += times * o.Fixed
-	l.Per.Weight += times * o.Per.Weight
-	l.Per.Attention += times * o.Per.Attention
+	l.Per.Add(o.Per, times)
 }
 
 // Sample is a recorded operation.
@@ -37,36 +42,30 @@ type Sample struct {
 	NS   float64
 }
 
-// Fit returns the law of samples by least squares, without the twentieth farthest from it. Attention grows with the
-// weights for it, everything else with the weights.
-func Fit(list []Sample, isAttention bool) (l Law) {
+// Fit returns the law of samples by least squares, without the twentieth farthest from it. The time grows along a load,
+// and by slopes that are known.
+func Fit(list []Sample, along, known Load) (l Law) {
 	const rounds, least, part = 3, 3, 20
-	weight := func(s Sample) float64 {
-		if isAttention {
-			return s.Load.Attention
-		}
-		return s.Load.Weight
-	}
+	rest := func(s Sample) float64 { return s.NS - known.times(s.Load) }
 	keep := list
 	for range rounds {
 		var mean, ns float64
 		for _, s := range keep {
-			mean += weight(s) / float64(len(keep))
-			ns += s.NS / float64(len(keep))
+			mean += along.times(s.Load) / float64(len(keep))
+			ns += rest(s) / float64(len(keep))
 		}
 		var square, product float64
 		for _, s := range keep {
-			square += (weight(s) - mean) * (weight(s) - mean)
-			product += (weight(s) - mean) * (s.NS - ns)
+			off := along.times(s.Load) - mean
+			square += off * off
+			product += off * (rest(s) - ns)
 		}
 		slope := 0.0
 		if square > 0 {
 			slope = max(0, min(product/square, ns/mean))
 		}
-		l = Law{ns - slope*mean, Load{Weight: slope}}
-		if isAttention {
-			l.Per = Load{Attention: slope}
-		}
+		l = Law{ns - slope*mean, known}
+		l.Per.Add(along, slope)
 		off := func(s Sample) float64 { return math.Abs(s.NS-l.At(s.Load)) / max(1, l.At(s.Load)) }
 		slices.SortFunc(list, func(a, b Sample) int { return cmp.Compare(off(a), off(b)) })
 		keep = list[:max(min(least, len(list)), len(list)-len(list)/part)]
@@ -96,7 +95,7 @@ func (l Load) Divide(parts float64) (all []Load) {
 	tokens := l.Weight / parts
 	before := max(0, l.Attention/l.Weight-(l.Weight+1)/2)
 	for i := range int(parts) {
-		all = append(all, Load{tokens, tokens * (before + float64(i)*tokens + (tokens+1)/2)})
+		all = append(all, Load{Weight: tokens, Attention: tokens * (before + float64(i)*tokens + (tokens+1)/2)})
 	}
 	return all
 }
