@@ -10,7 +10,8 @@ import (
 )
 
 // Batches describes the shared executions whose batches are formed again for a change. Requests enter in the order of
-// arrival, within the recorded limits. The time of an operation is a + b·weight, learned by name.
+// arrival, within the recorded limits. The time of an operation is a + b·weight, learned by name; that of
+// attention grows with the weights for it, of prompts and of tokens behind them.
 type Batches struct {
 	Executions int64 `json:"executions"`
 	Requests   int64 `json:"requests"`
