@@ -12,17 +12,17 @@ import (
 
 const serverSteps = 12
 
-// server returns an engine that reads two prompts of 400 and 20 tokens in its first two steps, and then generates
-// tokens for both. A product takes 10 µs and 1 µs a token, attention 5 µs and 10 ns a pair. alone is the time for the
-// first request.
-func server() (f *trace.Forest, alone int64) {
+// server returns an engine that reads prompts of 400 tokens, in two steps, and 20 tokens, and then generates tokens for
+// both. A product takes 10 µs and 1 µs a token, attention 5 µs and 10 ns a pair in a prompt, behind ns behind it. alone is
+// the time for the first request.
+func server(behind int64) (f *trace.Forest, alone int64) {
 	const origin = int64(1e18)
 	at := origin
 	f = trace.New()
-	parts := [2][serverSteps]int64{{250, 150}, {10, 10}}
+	parts := [2][serverSteps]int64{{250, 150}, {20}}
 	var read [2]int64
 	for step := range serverSteps {
-		tokens, pairs := int64(0), int64(0)
+		tokens, attention := int64(0), int64(0)
 		var links []op.Link
 		for q := range read {
 			n := max(1, parts[q][step])
@@ -31,14 +31,18 @@ func server() (f *trace.Forest, alone int64) {
 				Weight: op.Known(n), Attention: op.Known(own)})
 			read[q] += n
 			tokens += n
-			pairs += own
+			ns := 10 * own
+			if n == 1 {
+				ns = behind * own
+			}
+			attention += ns
 			if q == 0 {
-				alone += 1_000*n + 10*own
+				alone += 1_000*n + ns
 			}
 		}
 		id := op.TraceID{9, byte(step)}
 		start := at
-		for i, ns := range []int64{10_000 + 1_000*tokens, 5_000 + 10*pairs} {
+		for i, ns := range []int64{10_000 + 1_000*tokens, 5_000 + attention} {
 			f.Add(op.Record{Entry: &op.Entry{
 				Operation: []string{"MUL_MAT", "FLASH_ATTN_EXT"}[i], Kind: op.KindCompute, DeviceID: "cpu", Start: op.Known(at),
 				Duration: ns, TraceID: id, ParentSpanID: op.SpanID{9}, SpanID: op.SpanID{byte(i + 1)}, Service: "llama",
@@ -58,17 +62,19 @@ func server() (f *trace.Forest, alone int64) {
 // Attention takes time by the links' weights for it, everything else by tokens. Steps that go on with a prompt are not
 // taken for steps that generate tokens.
 func TestARequestSavesItsTokensAndItsPairs(t *testing.T) {
-	f, alone := server()
-	for row, ns := range replay.New(f).SavedByRequest(f.Duration) {
-		if f.Node(row).TraceID() == (op.TraceID{1}) && math.Abs(float64(ns-alone)) > 0.01*float64(alone) {
-			t.Errorf("the long prompt saves %d ns, not %d", ns, alone)
+	for _, behind := range []int64{10, 200} {
+		f, alone := server(behind)
+		for row, ns := range replay.New(f).SavedByRequest(f.Duration) {
+			if f.Node(row).TraceID() == (op.TraceID{1}) && math.Abs(float64(ns-alone)) > 0.01*float64(alone) {
+				t.Errorf("%d ns a pair behind a prompt: the long prompt saves %d ns, not %d", behind, ns, alone)
+			}
 		}
 	}
 }
 
 // Shorter parts of a prompt take as much time in all, apart from the fixed time of further steps.
 func TestChunksOfAPromptAddUp(t *testing.T) {
-	f, _ := server()
+	f, _ := server(10)
 	r := check.Must(replay.New(f).Run(replay.Change{Kind: replay.Chunk, Factor: 50}))(t)
 	check.Equal(t, "divided", int64(2), r.Changes[0].Count)
 	const further = 6 * 15_000
