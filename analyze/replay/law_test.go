@@ -12,14 +12,14 @@ import (
 
 const serverSteps = 12
 
-// server returns an engine that reads prompts of 400 tokens, in two steps, and 20 tokens, and then generates tokens for
+// server returns an engine that reads prompts of 400 tokens, in two steps, and 120, in six, and then generates tokens for
 // both. A product takes 10 µs and 1 µs a token, attention 5 µs and 10 ns a pair in a prompt, behind ns behind it. alone is
 // the time for the first request.
 func server(behind int64) (f *trace.Forest, alone int64) {
 	const origin = int64(1e18)
 	at := origin
 	f = trace.New()
-	parts := [2][serverSteps]int64{{250, 150}, {20}}
+	parts := [2][serverSteps]int64{{250, 150}, {20, 20, 20, 20, 20, 20}}
 	var read [2]int64
 	for step := range serverSteps {
 		tokens, attention := int64(0), int64(0)
@@ -32,7 +32,7 @@ func server(behind int64) (f *trace.Forest, alone int64) {
 			read[q] += n
 			tokens += n
 			ns := 10 * own
-			if n == 1 {
+			if n == 1 { // behind the prompt
 				ns = behind * own
 			}
 			attention += ns
