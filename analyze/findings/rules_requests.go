@@ -177,9 +177,11 @@ func (l *list) engineHost() []candidate {
 	if n < 10 || float64(gaps) < much*float64(gaps+steps) {
 		return nil
 	}
-	within, launches := l.hostWithinSteps()
-	usual := float64(within) / float64(max(1, launches))
-	left := (float64(within) + float64(n)*usual) / float64(within+gaps)
+	left := 0.2 // of the host's time, unless operations tell the usual gap
+	if within, operations := l.hostWithinSteps(); operations > 0 {
+		usual := float64(within) / float64(operations)
+		left = min(1, (float64(within)+float64(n)*usual)/float64(within+gaps))
+	}
 	f := says(HostGap, Where{Section: "critical_path"},
 		"The engine is idle for %s between steps, %s at a time, while requests wait.", units.Duration(gaps),
 		units.Duration(gaps/n))
