@@ -432,7 +432,7 @@ func TestProcessorConcurrentSafe(t *testing.T) {
 					for range 20 {
 						err := flush(context.Background())
 						if err != nil && (policy == optrace.PolicyBlock ||
-							!strings.Contains(err.Error(), "operations were dropped")) {
+							!strings.Contains(err.Error(), "dropped since the last flush")) {
 							t.Errorf("%v %s: a flush: %v", policy, name, err)
 						}
 						_ = proc.Stats()

@@ -239,6 +239,7 @@ func (p *buffered) Stop(ctx context.Context) error {
 }
 
 func (p *buffered) Stats() Stats {
+	ended := p.ended.Load() // first: what was under way until then is counted below
 	st := Stats{Written: p.written.Load(), Lost: p.lost.Load()}
 	failed := p.failed.Load()
 	st.Dropped = st.Lost + failed
@@ -250,7 +251,7 @@ func (p *buffered) Stats() Stats {
 		st.Skipped += sh.skipped
 		sh.mu.Unlock()
 	}
-	if p.ended.Load() {
+	if ended {
 		// A write that outlived Stop counts as dropped.
 		st.Dropped += st.Exported - st.Written - failed
 	}
