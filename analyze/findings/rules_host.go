@@ -112,8 +112,8 @@ func (l *list) pauses() (all []candidate) {
 	for _, h := range l.Extent.Host {
 		n := l.timesCalled(h)
 		isLong := n > 0 && (n <= 2*rounds || h.TimeNS/n >= long)
-		if len(l.Extent.Devices) == 0 || launching[h.Operation] || attrkey.IsInput(h.Operation) || isOperator(h.Operation) || !isLong ||
-			l.inFirst(h.Longest) || l.isStartUp(h) {
+		if len(l.Extent.Devices) == 0 || launching[h.Operation] || attrkey.IsInput(h.Operation) ||
+			isOperator(h.Operation) || !isLong || l.inFirst(h.Longest) || l.isStartUp(h) {
 			continue
 		}
 		where := whereGap(h.Longest, h.Operation)

@@ -187,7 +187,8 @@ func (l *list) engineHost() []candidate {
 		units.Duration(gaps/n))
 	f.Evidence = []Evidence{times("gaps", n), lasts("gaps", gaps), lasts("steps", steps)}
 	f.Try = "prepare the next step while the device computes this one"
-	return []candidate{{Finding: f, changes: []replay.Change{{Kind: replay.Host, Factor: math.Ceil(100*left) / 100}}, atMost: true}}
+	shorter := replay.Change{Kind: replay.Host, Factor: math.Ceil(100*left) / 100}
+	return []candidate{{Finding: f, changes: []replay.Change{shorter}, atMost: true}}
 }
 
 // hostWithinSteps returns the time of steps besides their operations on devices, and the number of these.

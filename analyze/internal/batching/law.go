@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Load is the work of an execution: the weights of its links, and those for attention, of prompts and behind them. A pair
-// of tokens takes less time in a prompt.
+// Load is the work of an execution: the weights of its links, those for attention in prompts, and those for attention
+// behind prompts.
 type Load struct{ Weight, Attention, Context float64 }
 
 // Add adds times a load.
