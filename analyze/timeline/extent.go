@@ -67,7 +67,7 @@ type HostGap struct {
 // ExtentOf returns the extent of f.
 func ExtentOf(f *trace.Forest) *Extent {
 	f.Build()
-	e := &extents{hosts: newHosts(f, nil), sums: make(map[hostKey]*hostSum)}
+	e := &extents{hosts: newHosts(f, nil), sums: make(map[hostKey]*hostSum), longGaps: make(map[*layer][]HostGap)}
 	if e.first <= e.last {
 		e.StartNS = e.first
 		e.DurationNS = e.last - e.first
@@ -79,6 +79,10 @@ func ExtentOf(f *trace.Forest) *Extent {
 		e.startDevice(device.Key{})
 		e.gap(e.StartNS, e.StartNS+e.DurationNS)
 		e.Devices = nil
+	}
+	e.walkLong(func(_ *Place, innermost int32, ns int64) { e.add(innermost, ns) })
+	for rows, gaps := range e.longGaps {
+		e.longest(rows, gaps)
 	}
 	for key, h := range e.sums {
 		if key.name == trace.NoRow {
@@ -94,13 +98,8 @@ func ExtentOf(f *trace.Forest) *Extent {
 
 func largestTimes(times []HostTime) []HostTime {
 	slices.SortFunc(times, func(a, b HostTime) int {
-		if d := cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation)); d != 0 {
-			return d
-		}
-		return cmp.Or(
-			order.Flags(a.IsOp, b.IsOp), b.Longest.compare(&a.Longest), cmp.Compare(b.Longest.HostNS, a.Longest.HostNS),
-			a.Longest.Key.Compare(b.Longest.Key),
-		)
+		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation), order.Flags(a.IsOp, b.IsOp),
+			b.Longest.compare(&a.Longest))
 	})
 	return times[:min(len(times), maxTimes)]
 }
@@ -111,6 +110,8 @@ type extents struct {
 	sums map[hostKey]*hostSum
 	at   *DeviceWork // the current device
 	gaps int64
+	// longGaps has the gaps left to walkLong by the host rows within them.
+	longGaps map[*layer][]HostGap
 }
 
 type hostKey struct {
@@ -159,64 +160,99 @@ func (e *extents) device(k device.Key, rows []int32) {
 	}
 }
 
-// gap adds an idle time of the current device. Gaps must be in order.
+// gap adds an idle time of the current device.
 func (e *extents) gap(from, to int64) {
 	e.gaps++
+	if e.forest.EndedAt(int(e.gaps)) {
+		return
+	}
 	g := HostGap{Key: e.at.Key, StartNS: from, DurationNS: to - from}
-	for n, at := 1, from; at < to && !e.forest.EndedAt(n); n++ {
-		i, until, ok := e.innermost(at, to)
-		if ok {
-			e.sumOf(i).add(e, i, until-at, g)
+	isLong := e.walk(nil, from, to, func(innermost int32, ns int64) {
+		if innermost == nobody {
+			return
 		}
-		if ok && i >= 0 {
-			e.HostNS += until - at
+		h := e.add(innermost, ns)
+		if h.gap != e.gaps {
+			h.gap = e.gaps
+			h.inGap = 0
 		}
-		at = until
+		h.inGap += ns
+		h.consider(g)
+	})
+	if isLong {
+		rows, _ := e.current()
+		e.longGaps[rows] = append(e.longGaps[rows], g)
 	}
 }
 
-// add adds time in gap g with row or call i innermost.
-func (h *hostSum) add(e *extents, i int32, ns int64, g HostGap) {
-	if i >= 0 {
-		if h.first == trace.NoRow || e.forest.Start(i) < e.forest.Start(h.first) {
-			h.first = i
-			h.FirstNS = 0
-		}
-		if i == h.first {
-			h.FirstNS += ns
-		}
+// add adds idle time with row or call i innermost.
+func (e *extents) add(i int32, ns int64) *hostSum {
+	h := e.sumOf(i)
+	h.TimeNS += ns
+	if i < 0 {
+		return h
 	}
-	if h.gap != e.gaps {
-		h.gap = e.gaps
+	e.HostNS += ns
+	if h.first == trace.NoRow || e.forest.CompareStart(i, h.first) < 0 {
+		h.first = i
+		h.FirstNS = 0
+	}
+	if i == h.first {
+		h.FirstNS += ns
+	}
+	return h
+}
+
+// consider makes gap g, with inGap, the longest if it is.
+func (h *hostSum) consider(g HostGap) {
+	if g.HostNS = h.inGap; g.compare(&h.Longest) > 0 {
+		h.Longest = g
+	}
+}
+
+// compare orders gaps by the host's time in them, descending start, length and descending device.
+func (g *HostGap) compare(o *HostGap) int {
+	return cmp.Or(cmp.Compare(g.HostNS, o.HostNS), cmp.Compare(o.StartNS, g.StartNS),
+		cmp.Compare(g.DurationNS, o.DurationNS), o.Key.Compare(g.Key))
+}
+
+// longest considers gaps of one host. Gaps within another one are not the longest.
+func (e *extents) longest(rows *layer, gaps []HostGap) {
+	slices.SortFunc(gaps, func(a, b HostGap) int {
+		return cmp.Or(cmp.Compare(a.StartNS, b.StartNS), cmp.Compare(b.DurationNS, a.DurationNS), a.Key.Compare(b.Key))
+	})
+	for _, h := range e.sums {
 		h.inGap = 0
 	}
-	h.TimeNS += ns
-	h.inGap += ns
-	g.HostNS = h.inGap
-	if cmp.Or(cmp.Compare(g.HostNS, h.Longest.HostNS), g.compare(&h.Longest)) > 0 {
-		h.Longest = g
+	last := interval{-trace.MaxTime, -trace.MaxTime}
+	for _, g := range gaps {
+		gap := interval{g.StartNS, g.StartNS + g.DurationNS}
+		if gap.to <= last.to {
+			continue
+		}
+		left := interval{last.from, min(last.to, gap.from)}
+		entered := interval{max(last.to, gap.from), gap.to}
+		rows.overlaps([]interval{left}, func(i int32, _ int, from, to int64) { e.sumOf(i).inGap -= to - from })
+		rows.overlaps([]interval{entered}, func(i int32, _ int, from, to int64) {
+			h := e.sumOf(i)
+			h.inGap += to - from
+			h.consider(g)
+		})
+		last = gap
 	}
 }
 
 func (e *extents) sumOf(i int32) *hostSum {
 	key := hostKey{name: trace.NoRow}
 	if i < 0 {
-		key.call = e.forest.Calls[^i].Name
+		key.call = e.name(i)
 	} else {
 		key = hostKey{name: e.forest.Name(i), isOp: e.forest.Has(i, trace.FlagOp)}
 	}
 	h := e.sums[key]
 	if h == nil {
-		h = &hostSum{HostTime: HostTime{Operation: key.call, IsOp: key.isOp}, first: trace.NoRow}
-		if i >= 0 {
-			h.Operation = e.forest.RowName(i)
-		}
+		h = &hostSum{HostTime: HostTime{Operation: e.name(i), IsOp: key.isOp}, first: trace.NoRow}
 		e.sums[key] = h
 	}
 	return h
-}
-
-// compare orders gaps by length, and gaps of equal length by descending start.
-func (g *HostGap) compare(other *HostGap) int {
-	return cmp.Or(cmp.Compare(g.DurationNS, other.DurationNS), cmp.Compare(other.StartNS, g.StartNS))
 }

@@ -2,7 +2,9 @@ package timeline
 
 import (
 	"cmp"
+	"math"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/order"
@@ -10,20 +12,50 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// hosts walks the activity of the hosts, one rank at a time.
+// hosts has what the hosts did, one rank at a time.
 type hosts struct {
 	forest      *trace.Forest
-	first, last int64              // of all rows, the devices' included
-	ranked      map[op.Int][]int32 // host rows by rank; all rows under the unknown rank
-	did         map[op.Int][]int32 // host rows and calls by start; calls are complements of their numbers
-	left        []int32            // rows and calls of the current host that start later
-	open        [2][]int32         // started rows and calls, some of them ended
+	first, last int64 // of all rows, the devices' included
+	// rows and calls have the host rows and calls of each rank, the calls as complements of their numbers. The unknown
+	// rank has those of all ranks.
+	rows, calls map[op.Int]*layer
+	ranked      op.Int // the current rank, or the unknown one if it has no rows
+	rank        op.Int // the current rank
+	long        map[longKey][]interval
+	longKeys    []longKey // of long, in order of their first gaps
 }
+
+// longKey groups gaps with many segments, which are walked together.
+type longKey struct {
+	place *Place
+	layer *layer
+	above *layer // the rows above a layer of calls
+}
+
+// A gap is walked at once up to this number of segments.
+const maxWalked = 16
+
+// layer has the innermost row or call of a host over time.
+type layer struct {
+	members  []int32
+	segments []segment
+	next     int // the first segment that starts later than the last time looked for
+}
+
+// segment begins a time with the same innermost row or call. It ends at the next segment.
+type segment struct {
+	from      int64
+	innermost int32 // or nobody
+}
+
+const nobody = math.MinInt32
+
+type interval struct{ from, to int64 }
 
 // newHosts finds the host rows of f, except the requests with spans below them if owners has the request of each row.
 func newHosts(f *trace.Forest, owners []int32) hosts {
 	h := hosts{
-		forest: f, ranked: make(map[op.Int][]int32), did: make(map[op.Int][]int32),
+		forest: f, rows: map[op.Int]*layer{{}: {}}, calls: map[op.Int]*layer{{}: {}}, long: make(map[longKey][]interval),
 		first: trace.MaxTime, last: -trace.MaxTime,
 	}
 	for r := range f.Rows() {
@@ -34,27 +66,45 @@ func newHosts(f *trace.Forest, owners []int32) hosts {
 		if f.IsDeviceSide(r) || f.Duration(r) == 0 || owners != nil && owners[r] == r && len(f.Tree.Children(r)) > 0 {
 			continue
 		}
-		h.ranked[op.Int{}] = append(h.ranked[op.Int{}], r)
-		if f.Has(r, trace.FlagOp) && f.DeviceKey(r).Rank.Known {
-			rank := f.DeviceKey(r).Rank
-			h.ranked[rank] = append(h.ranked[rank], r)
+		rank := op.Int{}
+		if f.Has(r, trace.FlagOp) {
+			rank = f.DeviceKey(r).Rank
+		}
+		addMember(h.rows, rank, r)
+	}
+	for i := range f.Calls {
+		if c := &f.Calls[i]; !c.Inside {
+			addMember(h.calls, c.Rank, ^int32(i))
 		}
 	}
 	return h
 }
 
-// enter starts the host of a rank from the beginning.
+func addMember(layers map[op.Int]*layer, rank op.Int, i int32) {
+	layers[op.Int{}].members = append(layers[op.Int{}].members, i)
+	if !rank.Known {
+		return
+	}
+	if layers[rank] == nil {
+		layers[rank] = new(layer)
+	}
+	layers[rank].members = append(layers[rank].members, i)
+}
+
+// enter makes a rank the current one.
 func (h *hosts) enter(rank op.Int) {
-	if len(h.ranked[rank]) == 0 && len(h.forest.Calls) == 0 {
-		rank = op.Int{} // one list for all such ranks
+	h.rank = rank
+	h.ranked = rank
+	if h.rows[rank] == nil {
+		h.ranked = op.Int{}
 	}
-	did, ok := h.did[rank]
-	if !ok {
-		did = h.hostOf(rank)
-		h.did[rank] = did
-	}
-	h.left = did
-	h.open = [2][]int32{}
+	h.divide(h.rows[h.ranked])
+	h.divide(h.calls[rank])
+}
+
+// current returns the rows and calls of the current rank.
+func (h *hosts) current() (rows, calls *layer) {
+	return h.rows[h.ranked], h.calls[h.rank]
 }
 
 func (h *hosts) times(i int32) (start, end int64) {
@@ -65,11 +115,15 @@ func (h *hosts) times(i int32) (start, end int64) {
 	return h.forest.Start(i), h.forest.End(i)
 }
 
+func (h *hosts) name(i int32) string {
+	if i < 0 {
+		return h.forest.Calls[^i].Name
+	}
+	return h.forest.RowName(i)
+}
+
 // compareTied orders rows and calls with equal starts, last end first.
 func (h *hosts) compareTied(a, b int32) int {
-	if (a < 0) != (b < 0) {
-		return cmp.Compare(a, b)
-	}
 	if a >= 0 {
 		return cmp.Or(cmp.Compare(h.forest.End(b), h.forest.End(a)), h.forest.CompareStart(a, b))
 	}
@@ -78,44 +132,178 @@ func (h *hosts) compareTied(a, b int32) int {
 	return cmp.Or(cmp.Compare(y.Duration, x.Duration), strings.Compare(x.Name, y.Name), cmp.Compare(x.Rank.V, y.Rank.V))
 }
 
-// hostOf returns the rows and calls of a rank's host by start. A rank without rows gets the rows of all ranks.
-func (h *hosts) hostOf(rank op.Int) []int32 {
-	did := slices.Clone(h.ranked[rank])
-	if len(did) == 0 {
-		did = slices.Clone(h.ranked[op.Int{}])
+// divide finds the segments of a layer. The innermost row or call is the last to start of those that run.
+func (h *hosts) divide(l *layer) {
+	if l == nil || len(l.members) == 0 {
+		return
 	}
-	for i := range h.forest.Calls {
-		if c := &h.forest.Calls[i]; !c.Inside && (c.Rank == rank || rank == (op.Int{})) {
-			did = append(did, ^int32(i))
-		}
-	}
-	order.Rows(did, func(i int32) int64 {
+	order.Rows(l.members, func(i int32) int64 {
 		start, _ := h.times(i)
 		return start
 	}, h.compareTied)
-	return did
+	l.segments = make([]segment, 0, 2*len(l.members))
+	put := func(from int64, innermost int32) {
+		if n := len(l.segments); n > 0 && l.segments[n-1].from == from {
+			l.segments = l.segments[:n-1]
+		}
+		l.segments = append(l.segments, segment{from, innermost})
+	}
+	var open []int32
+	endBy := func(limit int64) {
+		for len(open) > 0 {
+			_, end := h.times(open[len(open)-1])
+			if end > limit {
+				return
+			}
+			innermost := int32(nobody)
+			for innermost == nobody && len(open) > 0 {
+				if _, e := h.times(open[len(open)-1]); e > end {
+					innermost = open[len(open)-1]
+				} else {
+					open = open[:len(open)-1]
+				}
+			}
+			put(end, innermost)
+		}
+	}
+	for _, i := range l.members {
+		start, _ := h.times(i)
+		endBy(start)
+		put(start, i)
+		open = append(open, i)
+	}
+	endBy(trace.MaxTime)
+	l.members = nil
 }
 
-// innermost returns the host row that started last of those running at a time, or else the call, and the time up to
-// which this holds, at most limit. Successive calls must have ascending times.
-func (h *hosts) innermost(at, limit int64) (i int32, until int64, ok bool) {
-	for ; len(h.left) > 0; h.left = h.left[1:] {
-		start, end := h.times(h.left[0])
-		if start > at {
-			limit = min(limit, start)
-			break
-		}
-		if open := &h.open[uint32(h.left[0])>>31]; end > at {
-			*open = append(*open, h.left[0])
-		}
+// find returns the innermost row or call at a time, and the time up to which this holds. It is fastest for ascending
+// times.
+func (l *layer) find(at int64) (innermost int32, until int64) {
+	if l == nil {
+		return nobody, trace.MaxTime
 	}
-	for k := range h.open {
-		for n, i := range slices.Backward(h.open[k]) {
-			if _, end := h.times(i); end > at {
-				return i, min(end, limit), true
+	if l.next > 0 && l.segments[l.next-1].from > at {
+		l.next = 0
+	}
+	for step := 1; ; step *= 2 {
+		later := l.segments[l.next:min(l.next+step, len(l.segments))]
+		if n := len(later); n > 0 && later[n-1].from <= at {
+			l.next += n
+			continue
+		}
+		l.next += sort.Search(len(later), func(k int) bool { return later[k].from > at })
+		break
+	}
+	innermost, until = nobody, trace.MaxTime
+	if l.next > 0 {
+		innermost = l.segments[l.next-1].innermost
+	}
+	if l.next < len(l.segments) {
+		until = l.segments[l.next].from
+	}
+	return innermost, until
+}
+
+// isLong tells whether an interval has more than maxWalked segments.
+func (l *layer) isLong(from, to int64) bool {
+	if l == nil {
+		return false
+	}
+	l.find(from)
+	k := l.next + maxWalked
+	return k < len(l.segments) && l.segments[k].from < to
+}
+
+// walk calls add with each part of an idle time of the current rank, its innermost row, or else call, or nobody. Long
+// times are left to [hosts.walkLong].
+func (h *hosts) walk(place *Place, from, to int64, add func(innermost int32, ns int64)) (isLong bool) {
+	rows, calls := h.current()
+	if rows.isLong(from, to) || calls.isLong(from, to) {
+		h.leave(longKey{place, rows, nil}, from, to)
+		h.leave(longKey{place, calls, rows}, from, to)
+		return true
+	}
+	for at := from; at < to; {
+		innermost, until := rows.find(at)
+		if innermost == nobody {
+			var limit int64
+			innermost, limit = calls.find(at)
+			until = min(until, limit)
+		}
+		until = min(until, to)
+		add(innermost, until-at)
+		at = until
+	}
+	return false
+}
+
+func (h *hosts) leave(k longKey, from, to int64) {
+	if k.layer == nil {
+		return
+	}
+	if h.long[k] == nil {
+		h.longKeys = append(h.longKeys, k)
+	}
+	h.long[k] = append(h.long[k], interval{from, to})
+}
+
+// walkLong calls add with the time of each row and call in the long idle times, summed over them.
+func (h *hosts) walkLong(add func(place *Place, innermost int32, ns int64)) {
+	covered := make(map[*layer]Times)
+	for _, k := range h.longKeys {
+		if h.forest.Ended() {
+			return
+		}
+		within := func(from, to int64) int64 { return to - from }
+		if k.above != nil {
+			rows, found := covered[k.above]
+			if !found {
+				rows = k.above.covered()
+				covered[k.above] = rows
 			}
-			h.open[k] = h.open[k][:n]
+			within = func(from, to int64) int64 { return to - from - rows.Within(from, to) }
+		}
+		k.layer.overlaps(h.long[k], func(innermost int32, times int, from, to int64) {
+			if ns := within(from, to); ns > 0 {
+				add(k.place, innermost, int64(times)*ns)
+			}
+		})
+	}
+}
+
+// covered returns the times with a row or call.
+func (l *layer) covered() (t Times) {
+	for n, s := range l.segments {
+		if s.innermost != nobody {
+			t.Add(s.from, l.segments[n+1].from)
 		}
 	}
-	return 0, limit, false
+	return t
+}
+
+// overlaps calls add with parts of segments and the number of intervals they are in.
+func (l *layer) overlaps(intervals []interval, add func(innermost int32, times int, from, to int64)) {
+	type edge struct {
+		at   int64
+		step int
+	}
+	edges := make([]edge, 0, 2*len(intervals))
+	for _, i := range intervals {
+		edges = append(edges, edge{i.from, 1}, edge{i.to, -1})
+	}
+	slices.SortFunc(edges, func(a, b edge) int { return cmp.Compare(a.at, b.at) })
+	open := 0
+	for k, e := range edges {
+		if open += e.step; open == 0 {
+			continue
+		}
+		for at := e.at; at < edges[k+1].at; {
+			innermost, until := l.find(at)
+			until = min(until, edges[k+1].at)
+			if innermost != nobody {
+				add(innermost, open, at, until)
+			}
+			at = until
+		}
+	}
 }

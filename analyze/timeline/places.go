@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"sort"
 
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/wide"
@@ -87,55 +88,61 @@ type placeName struct{ after, until string }
 // placer sums up gaps by place.
 type placer struct {
 	hosts
-	rank    op.Int         // of the current host
 	nesting *trace.Nesting // nil without launchers
 	places  map[placeName]*Place
-	waits   []int32     // calls that wait for a device, by start
-	later   []int32     // those that start later
-	waiting *trace.Call // the call of the current host that ends last of those that started
+	waits   map[op.Int][]wait // by rank and start; all under the unknown rank
+}
+
+// wait is a time from which on a call is the last to end of the calls that have waited for a device.
+type wait struct {
+	from int64
+	call *trace.Call
 }
 
 func newPlacer(f *trace.Forest, owners []int32) *placer {
-	p := &placer{hosts: newHosts(f, owners), places: make(map[placeName]*Place)}
+	p := &placer{hosts: newHosts(f, owners), places: make(map[placeName]*Place), waits: make(map[op.Int][]wait)}
 	if f.HasLaunchers() {
 		p.nesting = f.Nesting()
 	}
+	var waits []int32
 	for i := range f.Calls {
 		if attrkey.IsWait(f.Calls[i].Name) {
-			p.waits = append(p.waits, int32(i))
+			waits = append(waits, ^int32(i))
 		}
 	}
-	order.Rows(p.waits, func(i int32) int64 { return f.Calls[i].Start }, func(a, b int32) int {
-		return p.compareTied(^a, ^b)
-	})
+	order.Rows(waits, func(i int32) int64 { return f.Calls[^i].Start }, p.compareTied)
+	for _, i := range waits {
+		c := &f.Calls[^i]
+		p.addWait(op.Int{}, c)
+		if c.Rank.Known {
+			p.addWait(c.Rank, c)
+		}
+	}
 	return p
 }
 
-// enter starts with the gaps of a device of a rank.
-func (p *placer) enter(rank op.Int) {
-	p.hosts.enter(rank)
-	p.rank = rank
-	p.later = p.waits
-	p.waiting = &trace.Call{Start: -trace.MaxTime}
+func (p *placer) addWait(rank op.Int, c *trace.Call) {
+	list := p.waits[rank]
+	w := wait{c.Start, c}
+	if n := len(list); n > 0 && endOf(list[n-1].call) > endOf(c) {
+		w.call = list[n-1].call
+	}
+	p.waits[rank] = append(list, w)
 }
+
+func endOf(c *trace.Call) int64 { return c.Start + c.Duration }
 
 // waitAt returns the call of the current host that waits for a device at a time, or nil.
 func (p *placer) waitAt(at int64) *trace.Call {
-	end := func(c *trace.Call) int64 { return c.Start + c.Duration }
-	for ; len(p.later) > 0 && p.forest.Calls[p.later[0]].Start <= at; p.later = p.later[1:] {
-		c := &p.forest.Calls[p.later[0]]
-		if (!p.rank.Known || c.Rank == p.rank) && end(c) >= end(p.waiting) {
-			p.waiting = c
-		}
-	}
-	if end(p.waiting) <= at {
+	list := p.waits[p.rank]
+	n := sort.Search(len(list), func(i int) bool { return list[i].from > at })
+	if n == 0 || endOf(list[n-1].call) <= at {
 		return nil
 	}
-	return p.waiting
+	return list[n-1].call
 }
 
-// add adds the gap between rows last and next, quiet nanoseconds of it without a request. The gaps of a device must
-// come in order.
+// add adds the gap between rows last and next, quiet nanoseconds of it without a request.
 func (p *placer) add(last, next int32, start, length, quiet int64) {
 	name := placeName{p.nameBeside(last, next), p.nameBeside(next, last)}
 	gap := Place{Count: 1, SumNS: length, MaxNS: length, MaxStartNS: start, NoRequestNS: quiet}
@@ -154,18 +161,15 @@ func (p *placer) add(last, next int32, start, length, quiet int64) {
 		place = &Place{After: name.after, Until: name.until, HostNS: make(map[string]int64)}
 		p.places[name] = place
 	}
-	end := start + length
-	for n, at := 1, start; at < end && !p.forest.EndedAt(n); n++ {
-		i, until, ok := p.innermost(at, end)
-		switch {
-		case !ok:
-			gap.UntracedNS += until - at
-		case i < 0:
-			place.addHost(p.forest.Calls[^i].Name, until-at)
-		default:
-			place.addHost(p.forest.RowName(i), until-at)
+	isLong := p.walk(place, start, start+length, func(i int32, ns int64) {
+		if i == nobody {
+			gap.UntracedNS += ns
+		} else {
+			place.addHost(p.name(i), ns)
 		}
-		at = until
+	})
+	if isLong {
+		gap.UntracedNS = length // until walkLong
 	}
 	place.merge(&gap)
 }
@@ -200,6 +204,10 @@ func (p *placer) nameBeside(r, other int32) string {
 
 // all returns the places, largest sum first, the one beyond maxPlaces last.
 func (p *placer) all() []Place {
+	p.walkLong(func(place *Place, i int32, ns int64) {
+		place.addHost(p.name(i), ns)
+		place.UntracedNS -= ns
+	})
 	list := make([]Place, 0, len(p.places))
 	for _, place := range p.places {
 		list = append(list, *place)

@@ -29,6 +29,7 @@ type recording struct {
 const (
 	span      = `{"span":{"name":%q`
 	operation = `{"operation":%q,"device_id":"cuda:0"`
+	hostCall  = `{"call":{"operation":%q`
 )
 
 // add writes a span or an operation with further JSON members; # becomes the number of the line.
@@ -116,6 +117,20 @@ var dimensions = map[string]func(l *recording, i, n int){
 	"gaps with host operations": func(l *recording, i, _ int) {
 		l.add(operation, fmt.Sprint("load", i), 1, 2*i+1, 0, 40*i+10, 25, `"side":"host"`)
 		l.add(operation, "m", 1, 2*i+2, 0, 40*i, 10)
+	},
+	"devices of a host": func(l *recording, i, n int) {
+		l.add(operation, fmt.Sprint("load", i), 1, 3*i+1, 0, 20*i+10, 5, `"side":"host"`)
+		l.add(hostCall, "cudaStreamSynchronize", 1, 3*i+1, 0, 20*i+15, 3)
+		for k := range 2 {
+			l.add(operation, "m", 1, 3*i+2+k, 0, 20*(i+k*n), 10, `"device_id":"d#"`)
+		}
+	},
+	"ranks beside a host": func(l *recording, i, n int) {
+		l.add(span, "load", 1, 3*i+1, 0, 20*i+10, 5)
+		l.add(hostCall, fmt.Sprint("call", i), 1, 3*i+1, 0, 20*i+15, 3, `"rank":#`)
+		for k := range 2 {
+			l.add(operation, fmt.Sprint("m", i), 1, 3*i+2+k, 0, 20*(i+k*n), 10, `"rank":#`)
+		}
 	},
 	"operators": func(l *recording, i, _ int) {
 		l.add(operation, fmt.Sprint("f", i), 1, 2*i+1, 0, 40*i, 25, `"side":"host"`)
