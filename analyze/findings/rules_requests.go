@@ -177,10 +177,9 @@ func (l *list) engineHost() []candidate {
 	if n < 10 || float64(gaps) < much*float64(gaps+steps) {
 		return nil
 	}
-	left := 0.2 // of the host's time, unless operations tell the usual gap
-	if within, operations := l.hostWithinSteps(); operations > 0 {
-		usual := float64(within) / float64(operations)
-		left = min(1, (float64(within)+float64(n)*usual)/float64(within+gaps))
+	left := 0.2 // of the gaps, unless operations tell the host's time within steps
+	if within := l.hostWithinSteps(); within > 0 {
+		left = min(1, float64(within)/float64(len(list))*float64(n)/float64(gaps))
 	}
 	f := says(HostGap, Where{Section: "critical_path"},
 		"The engine is idle for %s between steps, %s at a time, while requests wait.", units.Duration(gaps),
@@ -191,19 +190,23 @@ func (l *list) engineHost() []candidate {
 	return []candidate{{Finding: f, changes: []replay.Change{shorter}, atMost: true}}
 }
 
-// hostWithinSteps returns the time of steps besides their operations on devices, and the number of these.
-func (l *list) hostWithinSteps() (ns, operations int64) {
+// hostWithinSteps returns the time of steps besides their operations on devices, 0 without such operations.
+func (l *list) hostWithinSteps() (ns int64) {
 	busy := make([]int64, len(l.Forest.Executions.List))
+	operations := false
 	for r, x := range l.Forest.Executions.Of {
 		if x != trace.NoExecution && l.Forest.CountsInSums(int32(r)) && !l.Forest.Has(int32(r), trace.FlagHost) {
 			busy[x] += l.Forest.Duration(int32(r))
-			operations++
+			operations = true
 		}
+	}
+	if !operations {
+		return 0
 	}
 	for i := range busy {
 		ns += max(0, l.Forest.Duration(l.Forest.Executions.List[i].Row)-busy[i])
 	}
-	return ns, operations
+	return ns
 }
 
 func whereRequest(s *requests.Standout) Where {

@@ -15,7 +15,6 @@ import (
 var guessed = map[string]string{
 	"imbalance": "some of the unequal time is noise",
 	"overload":  "longer steps of fuller batches are not counted as the queue's",
-	"host_gap":  "the usual time between steps is unknown",
 }
 
 // Of runs with a cause that is at least 8 % of the run, the first finding behind the bound names the cause in nine of

@@ -23,7 +23,7 @@ var ServerLayouts = []Layout{Server, ServerMixed}
 var Servers = []Planted{
 	{"long_prompt", "stalled_batch", "stalls", func(float64) string { return "without request=" + traceOf(longPrompt).String() }},
 	{"slow_operation", "", "mlp", func(s float64) string { return fmt.Sprintf("%gx mlp", 1/(1+slowMLP*s)) }},
-	{"host_gap", "engine_host", "idle", func(s float64) string { return fmt.Sprintf("host %gx", 1/(1+longGap*s)) }},
+	{"host_gap", "engine_host", "idle", func(s float64) string { return fmt.Sprintf("host %gx", 1/(1+longGap*s/hostNS)) }},
 	{"cold_engine", "warm_up", "first step of the engine", func(float64) string { return "warm" }},
 	{"overload", "queue", "queue", func(s float64) string { return fmt.Sprintf("%gx kind=compute", 1/(1+s)) }},
 }
@@ -37,8 +37,13 @@ const (
 	longPrompt   = clients / 2 // the request
 	longTokens   = 100_000
 	slowMLP      = 2
-	longGap      = 8
-	coldNS       = 400_000 * us
+	launchNS     = 2 * us // of the host, before each operation
+	sampleNS     = 30 * us
+	gapNS        = 150 * us // between steps
+	longGap      = 2_000 * us
+	// hostNS is the host's time within a step.
+	hostNS = (2+2*serverLayers)*launchNS + sampleNS
+	coldNS = 400_000 * us
 )
 
 // client is a request to a server.
@@ -78,7 +83,11 @@ func (p program) serve(layout Layout, left ...int) ([]op.Record, map[op.TraceID]
 		if len(s.waiting)+len(s.running) == 0 {
 			s.now = max(s.now, all[next].ready)
 		}
-		gap := int64(150 * us * s.noise(0, "gap", 0.3) * (1 + longGap*s.is("host_gap")))
+		usual := float64(gapNS)
+		if s.cause == "host_gap" {
+			usual = hostNS
+		}
+		gap := int64((usual + longGap*s.is("host_gap")) * s.noise(0, "gap", 0.3))
 		if s.late {
 			s.now += gap
 			gap = 0
@@ -172,7 +181,7 @@ func (s *server) step(batch []*client, gap int64) {
 		s.operation(span, "mlp", tokens)
 	}
 	s.operation(span, "logits", tokens)
-	s.now += int64(30 * us * s.noise(0, "sample", 0.1))
+	s.now += int64(sampleNS * s.noise(0, "sample", 0.1))
 	span.Duration = epoch + s.now - span.Start.V
 	s.records = append(s.records, op.Record{Span: span})
 	for _, c := range batch {
@@ -190,7 +199,7 @@ func (s *server) operation(step *op.Span, name string, tokens [2]float64) {
 	if name == "mlp" {
 		ns *= 1 + slowMLP*s.is("slow_operation")
 	}
-	s.now += 2 * us
+	s.now += launchNS
 	s.records = append(s.records, op.Record{Entry: &op.Entry{
 		Operation: name, Kind: op.KindCompute, DeviceID: "cuda:0", Stream: op.Known(0), Service: "server",
 		Start: op.Known(epoch + s.now), Duration: int64(ns), TraceID: step.TraceID, ParentSpanID: step.SpanID,
