@@ -147,10 +147,14 @@ func (c *column) nextValue(room *rows.Meaning) (*rows.Meaning, error) {
 	return &c.dictionary[at], nil
 }
 
-// allNull reports whether all rows of the page are null. Definition level 0 is null unless it means an empty list.
-func (c *column) allNull() bool {
+// nulls returns how many of the next n rows are null in front of all others. Definition level 0 is null unless it means
+// an empty list.
+func (c *column) nulls(n int) int {
 	l := c.leaf
-	return c.defs.are(0) && c.reps.are(0) && l.MaxDef > 0 && (l.MaxRep == 0 || l.Lists[0] > 1)
+	if l.MaxDef == 0 || l.MaxRep > 0 && l.Lists[0] <= 1 {
+		return 0
+	}
+	return min(c.defs.zeros(c.pos, n), c.reps.zeros(c.pos, n))
 }
 
 // read reads the column into rows and returns the number of rows read. After an error it skips the rest of the page.
@@ -171,9 +175,10 @@ func (c *column) read(rows []rows.Row) (n int, err error) {
 			return n, err
 		}
 		k := min(c.n-c.pos, len(rows)-n)
-		switch {
-		case c.allNull():
-			c.pos += k
+		switch nulls := c.nulls(k); {
+		case nulls > 0:
+			c.pos += nulls
+			k = nulls
 		case c.Set != nil:
 			if i, err := c.readValues(rows[n : n+k]); err != nil {
 				return n + i, err

@@ -174,8 +174,21 @@ func (h *numbers) at(i int) int32 {
 	return h.list[i]
 }
 
-// are reports whether all numbers are n.
-func (h *numbers) are(n int32) bool { return h.list == nil && h.value == n }
+// zeros counts the zeros in front of the n numbers from at on.
+func (h *numbers) zeros(at, n int) int {
+	if h.list == nil {
+		if h.value == 0 {
+			return n
+		}
+		return 0
+	}
+	for i, v := range h.list[at : at+n] {
+		if v != 0 {
+			return i
+		}
+	}
+	return n
+}
 
 const (
 	maxRun     = 1 << 31 // more than the values of any page
@@ -252,7 +265,7 @@ func (h *numbers) decodeLevels(src []byte, highest int32, n int) (full int, err 
 	if most > highest {
 		return 0, errors.New("level above the column's maximum")
 	}
-	if h.are(highest) {
+	if h.list == nil && h.value == highest {
 		full = n
 	}
 	return full, nil
