@@ -205,15 +205,17 @@ func (e *extents) add(i int32, ns int64) *hostSum {
 
 // consider makes gap g, with inGap, the longest if it is.
 func (h *hostSum) consider(g HostGap) {
-	if g.HostNS = h.inGap; g.compare(&h.Longest) > 0 {
+	if g.HostNS = h.inGap; g.HostNS >= h.Longest.HostNS && g.compare(&h.Longest) > 0 {
 		h.Longest = g
 	}
 }
 
 // compare orders gaps by the host's time in them, descending start, length and descending device.
 func (g *HostGap) compare(o *HostGap) int {
-	return cmp.Or(cmp.Compare(g.HostNS, o.HostNS), cmp.Compare(o.StartNS, g.StartNS),
-		cmp.Compare(g.DurationNS, o.DurationNS), o.Key.Compare(g.Key))
+	if d := cmp.Or(cmp.Compare(g.HostNS, o.HostNS), cmp.Compare(o.StartNS, g.StartNS)); d != 0 {
+		return d
+	}
+	return cmp.Or(cmp.Compare(g.DurationNS, o.DurationNS), o.Key.Compare(g.Key))
 }
 
 // longest considers gaps of one host. Gaps within another one are not the longest.
