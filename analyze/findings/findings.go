@@ -77,8 +77,8 @@ func (l *list) outside() {
 	if l.Replay == nil {
 		return
 	}
-	ns, share := l.Replay().Unexplained()
-	if share < much {
+	ns, share := l.Replay().Unexplained(much)
+	if share == 0 {
 		return
 	}
 	f := says(Lost, Where{Section: "launches"}, "Operations wait %s (%s) on the device without a recorded reason. Work queued "+

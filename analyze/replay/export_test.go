@@ -18,3 +18,6 @@ func (g *Graph) Differences() (points, moved int) {
 
 // Complete finds the points and edges.
 func (g *Graph) Complete() { g.build() }
+
+// UnexplainedWithin returns the unexplained share and its bound.
+func (g *Graph) UnexplainedWithin() (share, bound float64) { return g.unexplained(), g.mostUnexplained() }

@@ -87,6 +87,30 @@ func TestWithoutAChangeEveryTimeIsAsRecorded(t *testing.T) {
 	})
 }
 
+func TestUnexplainedTimeIsWithinItsBound(t *testing.T) {
+	some := 0
+	cases.Inputs(t, 200, 2000, func(seed uint64, r *rand.Rand) {
+		f := trace.New()
+		for _, e := range tracetest.Launches(r, 2+r.IntN(60)) {
+			const longer = 20_000
+			e.Start.V *= longer
+			e.Launch.V *= longer
+			e.Duration *= longer
+			f.Add(op.Record{Entry: &e})
+		}
+		share, bound := replay.New(f).UnexplainedWithin()
+		if share > bound {
+			t.Errorf("seed %d: %g of the path is unexplained, the bound is %g", seed, share, bound)
+		}
+		if share > 0 {
+			some++
+		}
+	})
+	if some == 0 {
+		t.Error("no operation waits without a reason")
+	}
+}
+
 func TestAShorterOperationNeverMakesTheRunLonger(t *testing.T) {
 	cases.Inputs(t, 500, 5000, func(seed uint64, r *rand.Rand) {
 		f := random(r)

@@ -194,9 +194,15 @@ func (g *Graph) Saved(ofRequests bool, changes ...Change) (Saving, error) {
 	return Saving{t.NS - t.ReplayedNS, t.NS - t.HighNS, t.NS - t.LowNS, p.Known}, nil
 }
 
-// Unexplained returns the time on the recorded path in which operations waited without a known reason, and its share.
-func (g *Graph) Unexplained() (ns int64, share float64) {
-	share = g.unexplained()
+// Unexplained returns the time on the recorded path in which operations waited without a known reason, and its share,
+// or zero if the share is less than least.
+func (g *Graph) Unexplained(least float64) (ns int64, share float64) {
+	if g.mostUnexplained() < least {
+		return 0, 0
+	}
+	if share = g.unexplained(); share < least {
+		return 0, 0
+	}
 	return int64(share * float64(g.whole)), share
 }
 
@@ -282,16 +288,15 @@ func (g *Graph) parts(last int32, v *variant) []Part {
 // unexplainedOf returns the share of the recorded path in long times before launched operations without a known reason.
 // Before operations without a launch, the time is the host's.
 func (g *Graph) unexplainedOf() float64 {
-	if !g.hasLaunches() {
+	if g.mostUnexplained() == 0 {
 		return 0
 	}
 	g.build()
-	const long = 100 * microsecond
 	sum := int64(0)
 	recorded := g.g.Recorded()
 	if last := recorded.Last(); last != none {
 		g.g.binding(recorded, last, func(e edge, lag int64) {
-			if (e.kind == onStream || e.kind == afterLaunch) && lag > long && g.forest.Has(e.owner, trace.FlagLaunch) {
+			if (e.kind == onStream || e.kind == afterLaunch) && lag > longWait && g.forest.Has(e.owner, trace.FlagLaunch) {
 				sum += lag
 			}
 		})
@@ -299,13 +304,26 @@ func (g *Graph) unexplainedOf() float64 {
 	return float64(sum) / float64(max(1, g.whole))
 }
 
-func (g *Graph) hasLaunches() bool {
-	for r := range g.forest.Rows() {
-		if g.forest.Has(r, trace.FlagLaunch) {
-			return true
+const longWait = 100 * microsecond
+
+// mostUnexplained returns a bound of the unexplained share, without points and edges: the long times of launched
+// operations behind their launch and the operation before on the stream.
+func (g *Graph) mostUnexplained() float64 {
+	f := g.forest
+	sum := int64(0)
+	before := slices.Repeat([]int64{-trace.MaxTime}, f.Devices.NumStreams())
+	for _, rows := range f.Devices.All() {
+		for _, r := range rows {
+			ready := &before[f.DeviceStreamOf(r)]
+			if f.Has(r, trace.FlagLaunch) {
+				if wait := f.Start(r) - max(*ready, f.Launch(r)); wait > longWait {
+					sum += wait
+				}
+			}
+			*ready = f.End(r)
 		}
 	}
-	return false
+	return float64(sum) / float64(max(1, f.Devices.LastEnd-f.Devices.FirstStart))
 }
 
 func (g *Graph) edges() Edges {
