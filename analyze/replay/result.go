@@ -315,9 +315,19 @@ func (g *Graph) mostUnexplained() float64 {
 	for _, rows := range f.Devices.All() {
 		for _, r := range rows {
 			ready := &before[f.DeviceStreamOf(r)]
+			start := f.Start(r)
 			if f.Has(r, trace.FlagLaunch) {
-				if wait := f.Start(r) - max(*ready, f.Launch(r)); wait > longWait {
-					sum += wait
+				from := int64(-trace.MaxTime)
+				for _, at := range [...]int64{*ready, f.Launch(r)} {
+					if at <= start {
+						from = max(from, at)
+					}
+				}
+				if from == -trace.MaxTime {
+					return 1 // it starts before its launch
+				}
+				if start-from > longWait {
+					sum += start - from
 				}
 			}
 			*ready = f.End(r)
