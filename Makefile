@@ -15,7 +15,7 @@ OTHERS      ?= darwin/arm64 windows/amd64 linux/386
 SLOW        := contrib/clickhouse/ contrib/otelcol/
 
 .DEFAULT_GOAL := precommit
-.PHONY: precommit test test-all race concurrent-safe campaign slowest fmt vet lint golangci tree fuzz bench bounds faults \
+.PHONY: precommit test test-all race concurrent-safe campaign slowest fmt vet lint golangci tree fuzz bench memory bounds faults \
 	tidy browser examples mutation release generate
 
 # go_test runs the tests of the modules $(1) with the flags $(2), in one run of the Go command with go.work. It then prints how
@@ -44,7 +44,7 @@ concurrent-safe: ## the concurrency tests of the plugin, many times, under the r
 	$(GO) test -race -run 'ConcurrentSafe' -count=20 -timeout=20m $$(git grep -l 'func Test.*ConcurrentSafe' -- '*_test.go' \
 		':!contrib' ':!examples' | xargs -n1 dirname | sort -u | sed 's,^,./,')
 
-campaign: ## every case, bounds, faults, fuzzing, mutants: three hours; PART=cases|bounds|faults|fuzz|mutation runs one part
+campaign: ## every case and the searches for faults: five hours; PART=cases|memory|bounds|faults|fuzz|mutation runs one part
 	.ci/campaign $(PART)
 
 slowest: ## the ten slowest tests of each module
@@ -82,6 +82,9 @@ mutation: ## mutants of the packages MUTATE that their tests do not detect
 
 bench: ## every benchmark, long enough to show that it runs; CONTRIBUTING.md says how to compare
 	@set -e; for m in $(MODULES); do (cd $$m && $(GO) test -run '^$$' -bench . -benchtime 1ms ./...); done
+
+memory: ## every command on every input that grows, at two bounds of memory: an hour
+	OPTRACE_CASES=all $(GO) test -run '^TestMemoryStaysBounded$$' -count=1 -parallel=2 -timeout=0 ./cmd/optrace
 
 bounds: ## every command on twice as much of everything: an hour
 	OPTRACE_CASES=all $(GO) test -run '^TestDoubling' -count=1 -timeout=0 ./cmd/optrace

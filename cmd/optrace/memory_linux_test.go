@@ -272,6 +272,7 @@ func TestMemoryStaysBounded(t *testing.T) {
 	for c := range cases.Of(t, 3, all) {
 		name := fmt.Sprintf("%s/%s/%dM", c.format, c.hoard, c.memory)
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			path := filepath.Join(t.TempDir(), "hoard")
 			makeHoard(t, c.format, c.hoard, path, c.memory<<20)
 			lines := []string{
