@@ -51,7 +51,11 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 		}},
 		{"overview findings engines", func() { r.Engines = engines.Find(forest, opts.By, opts.Where).Rows(groups) }},
 		{"overview findings critical_path", func() {
-			r.CriticalPath, r.PathOperations, r.PathTotals = path.Figures(forest, joins, groups)
+			withDrag := joins
+			if !opts.wants("findings critical_path") {
+				withDrag = nil // the first screen does not show it
+			}
+			r.CriticalPath, r.PathOperations, r.PathTotals = path.Figures(forest, withDrag, groups)
 		}},
 		{"", func() { found = suspects.Find(forest) }},
 		{"overview findings sequences", func() {

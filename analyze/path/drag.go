@@ -204,12 +204,15 @@ func (d *drags) equalsItsOperation(set int, executions bool) bool {
 	return of != noSet && d.counts[of] == d.counts[set] && !executions
 }
 
-// Figures returns the paths of all traces by device and by operation, with drag, and sums. Rows beyond most share one.
+// Figures returns the paths of all traces by device and by operation, and sums. Rows beyond most share one. Without
+// joins, drag and the edges beside the tree are not computed.
 func Figures(f *trace.Forest, joins func() *collective.Joins, most int) ([]Share, []Operation, *Totals) {
 	sum := sumAll(f)
 	shares := sum.List()
 	operations := operationsOf(shares)
-	addDrag(sum, shares, operations, joins())
+	if joins != nil {
+		addDrag(sum, shares, operations, joins())
+	}
 	return fold(shares, most, Share{Operation: key.Other, Kind: key.Mixed}, (*Share).add),
 		fold(operations, most, Operation{Operation: key.Other, Kind: key.Mixed}, (*Operation).add), pathTotals(sum)
 }
