@@ -3,6 +3,7 @@ package trace
 import (
 	"bytes"
 	"cmp"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -232,7 +233,12 @@ func (f *Forest) collectRoots(byTrace, first []int32) {
 func (f *Forest) SortByEnd(rows []int32) {
 	if len(rows) > 1 {
 		slices.Reverse(rows)
-		slices.SortStableFunc(rows, f.CompareEnd)
+		order.Rows(rows, func(r int32) int64 {
+			if !f.Has(r, FlagStart) {
+				return math.MaxInt64
+			}
+			return -f.End(r)
+		}, f.CompareEnd)
 	}
 }
 
