@@ -176,18 +176,24 @@ var dimensions = map[string]func(l *recording, i, n int){
 	},
 }
 
+// alone ends the names of dimensions of members without a request.
+const alone = " alone"
+
 func record(t *testing.T, path, dimension string, n int) {
 	t.Helper()
 	f := check.Must(os.Create(path))(t)
 	l := recording{Writer: bufio.NewWriter(f), n: n}
+	member, isAlone := strings.CutSuffix(dimension, alone)
 	for l.i = range n {
 		switch write := dimensions[dimension]; {
 		case write != nil:
 			write(&l, l.i, n)
-		case l.i == 0:
+		case l.i == 0 && !isAlone:
 			l.add(span, "run", 1, 1, 0, 0, 10*n)
+		case isAlone:
+			l.add(operation, "m", 1, l.i+1, 0, 10*l.i, 8, members[member])
 		default:
-			l.add(operation, "m", 1, l.i+1, 1, 10*l.i, 8, members[dimension])
+			l.add(operation, "m", 1, l.i+1, 1, 10*l.i, 8, members[member])
 		}
 	}
 	check.OK(t, l.Flush())
@@ -271,6 +277,9 @@ func TestDoublingTakesTwiceTheTime(t *testing.T) {
 		for _, command := range slices.Sorted(maps.Keys(doublingCommands)) {
 			all = append(all, [2]string{command, dimension})
 		}
+	}
+	for _, member := range slices.Sorted(maps.Keys(members)) {
+		all = append(all, [2]string{"report", member + alone})
 	}
 	for c := range cases.Of(t, 2, all) {
 		t.Run(c[0]+"/"+c[1], func(t *testing.T) {
