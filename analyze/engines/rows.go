@@ -58,7 +58,8 @@ type Times struct {
 // Slow describes the requests that take at least [Slower] times the median.
 type Slow struct {
 	Requests int64 `json:"requests"`
-	// BeyondNS is the sum of their times beyond the median.
+	// BeyondNS is the sum of their times beyond the median, for a request that writes more tokens than the median request
+	// as many times the median.
 	BeyondNS int64 `json:"beyond_ns"`
 	// Part is the part with the largest increase: "queue", "prefill", "decode", "execute" or "other"; "" if unknown.
 	// PartNS is the mean increase of that part, MoreNS the mean increase of the whole time.
@@ -214,8 +215,13 @@ func slowOf(f *trace.Forest, all []*request, median int64) *Slow {
 	n := f.Node(slowest.row)
 	s := &Slow{Requests: int64(len(slow)), TraceID: n.TraceID(), SpanID: n.SpanID(), StartNS: n.Start()}
 	var beyond wide.Sum
+	tokens := timesOf(all, tokensOut)
 	for _, q := range slow {
-		beyond.Add(q.numbers[total].V - median)
+		usual := median
+		if out := q.numbers[tokensOut].V; tokens != nil && tokens.P50 > 0 && out > tokens.P50 {
+			usual = int64(float64(median) * float64(out) / float64(tokens.P50))
+		}
+		beyond.Add(max(0, q.numbers[total].V-usual))
 	}
 	s.BeyondNS = beyond.Int64()
 	mean := func(of []*request, number field) op.Int { // of the requests that state it

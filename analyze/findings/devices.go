@@ -158,6 +158,9 @@ func (l *list) mostWork() *uneven {
 	if len(devices) < 2 {
 		return nil
 	}
+	if l.byRequest && l.services() > 1 {
+		return nil
+	}
 	kind, _, _ := strings.Cut(devices[0].DeviceID, ":")
 	blocks := make([][]int64, timeline.Blocks)
 	sums := make([]int64, len(devices))
@@ -204,6 +207,17 @@ func (l *list) mostWork() *uneven {
 		}
 	}
 	return u
+}
+
+// services counts the services with operations on devices. Those of a server have work of their own, such as prompts.
+func (l *list) services() int {
+	of := make(map[string]bool)
+	if l.Forest != nil {
+		for _, r := range l.Forest.Devices.ByStart {
+			of[l.Forest.Service(r)] = true
+		}
+	}
+	return len(of)
 }
 
 // timesOthers returns the ratio of own to the mean of the other n-1 devices.

@@ -111,6 +111,7 @@ func (l *list) withoutTimes() {
 
 func (l *list) run() {
 	l.name()
+	l.failedRequests()
 	l.First = l.likeFirst()
 	l.divide()
 	if l.unknown != "" {
@@ -121,8 +122,8 @@ func (l *list) run() {
 	l.outside()
 	l.first = append(l.first, l.bound())
 	l.changes()
-	explains := func(f Finding) bool { return f.Kind == SlowRequest || l.byRequest && f.Kind == FirstStep }
-	if !slices.ContainsFunc(l.all, explains) { // otherwise of the same time
+	isChange := func(f Finding) bool { return f.OfNS.Known }
+	if !slices.ContainsFunc(l.all, isChange) { // slow requests are an effect
 		l.all = append(l.all, engineFindings(l.Engines, false)...)
 	}
 	l.first = append(l.first, l.failed...)

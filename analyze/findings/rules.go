@@ -41,6 +41,7 @@ var rules = []rule{
 	{"stalled_batch", SlowRequest, (*list).longPrompts},
 	{"queue", SlowRequest, (*list).queues},
 	{"slow_request", SlowRequest, (*list).slowRequests},
+	{"before_operations", HostGap, (*list).before},
 	{"engine_host", HostGap, (*list).engineHost},
 }
 

@@ -129,6 +129,14 @@ func (l *list) pauses() (all []candidate) {
 	return append(all, l.unrecorded()...)
 }
 
+// isWithinExecution reports whether a time is within a shared execution. An engine without a request of its own is idle,
+// and its host has nothing to do.
+func (l *list) isWithinExecution(from, to int64) bool {
+	return slices.ContainsFunc(l.Forest.Executions.List, func(x trace.Execution) bool {
+		return l.Forest.Start(x.Row) <= from && to <= l.Forest.End(x.Row)
+	})
+}
+
 // untraced returns the place with the most idle time in which the host recorded nothing, nil without any, and the sum
 // over all places. Time without a request does not count, but that between the steps of a loop does.
 func (l *list) untraced() (place *timeline.Place, ns int64) {
@@ -153,6 +161,9 @@ func (l *list) unrecorded() []candidate {
 	place, ns := l.untraced()
 	ns /= l.devicesNum
 	if place == nil || !l.enough(ns) {
+		return nil
+	}
+	if l.Forest != nil && len(l.Forest.Executions.List) > 0 && !l.isWithinExecution(place.MaxStartNS, place.MaxStartNS+place.MaxNS) {
 		return nil
 	}
 	after := l.named(place.After)
@@ -254,12 +265,15 @@ func (l *list) firstStep() (all []candidate) {
 		all = append(all, c)
 	}
 	engine := l.firstExecution()
+	others := len(l.longPrompts()) > 0 // delay requests
 	for i := range l.Alike {
-		if a := &l.Alike[i]; a.First != nil && l.First == nil && engine == nil && !l.isHeavy(a.First) {
+		a := &l.Alike[i]
+		if a.First != nil && l.First == nil && engine == nil && !l.isHeavy(a.First) && !others {
 			f := says(FirstStep, whereRequest(a.First), "The first %s takes %s, the median of the others %s. It is start-up.%s",
 				l.named(a.Name), units.Duration(a.First.DurationNS), units.Duration(a.First.MedianNS), cause(a.First))
 			f.Try = "leave it out of the figures; send a request before the traffic"
-			all = append(all, candidate{Finding: f, saving: replay.Saving{NS: a.First.BeyondNS}})
+			saving := replay.Saving{NS: a.First.BeyondNS, HighNS: a.First.BeyondNS + a.QueuedNS} // others may wait for it
+			all = append(all, candidate{Finding: f, saving: saving, atMost: true})
 		}
 	}
 	return append(all, engine...)

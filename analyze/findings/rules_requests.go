@@ -1,10 +1,16 @@
 package findings
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/internal/batching"
+	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
@@ -12,7 +18,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// longPrompts finds a request with far more work in shared steps than others. The others wait for it.
+// longPrompts finds requests with far more work in shared steps than others. The others wait for them.
 func (l *list) longPrompts() []candidate {
 	if l.Forest == nil || !l.byRequest {
 		return nil
@@ -20,32 +26,41 @@ func (l *list) longPrompts() []candidate {
 	const (
 		least = 8
 		times = 4
+		most  = 4
 	)
 	weights := l.weights()
-	if len(weights) < least {
+	rows := slices.SortedFunc(maps.Keys(weights), func(a, b int32) int {
+		return cmp.Or(cmp.Compare(weights[b], weights[a]), cmp.Compare(a, b))
+	})
+	rows = slices.DeleteFunc(rows, func(r int32) bool { return int(r) >= l.Forest.Len() }) // without a span
+	if len(rows) < least {
 		return nil
 	}
-	sorted := make([]float64, 0, len(weights))
-	largest := trace.NoRow
-	for r, w := range weights {
-		sorted = append(sorted, w)
-		if largest == trace.NoRow || w > weights[largest] || w == weights[largest] && r < largest {
-			largest = r
-		}
+	usual := weights[rows[len(rows)-1-len(rows)*9/10]]
+	long := 0
+	for long < most && weights[rows[long]] >= times*usual {
+		long++
 	}
-	slices.Sort(sorted)
-	usual := sorted[len(sorted)*9/10]
-	if weights[largest] < times*usual {
+	if long == 0 {
 		return nil
 	}
-	n := l.Forest.Node(largest)
+	n := l.Forest.Node(rows[0])
 	id := n.TraceID()
+	what := "A long prompt stalls"
+	if long > 1 {
+		what = units.Count(int64(long)) + " long prompts stall"
+	}
 	f := says(SlowRequest, Where{Section: "critical_path", TraceID: id, SpanID: n.SpanID()},
-		"A long prompt stalls the batch: %s %s has a weight of %s, nine of ten others at most %s.", l.named(n.Name()),
-		shortID(id), units.Count(int64(weights[largest])), units.Count(int64(usual)))
-	f.Evidence = []Evidence{about("request", id.String()), figure("weight", weights[largest], "count")}
-	f.Try = "split long prompts into chunks, or give them an engine of their own"
-	return []candidate{{Finding: f, changes: change(replay.Without, "request="+id.String())}}
+		"%s the batch: %s %s has a weight of %s, nine of ten others at most %s.", what, l.named(n.Name()),
+		shortID(id), units.Count(int64(weights[rows[0]])), units.Count(int64(usual)))
+	c := candidate{Finding: f}
+	for _, r := range rows[:long] {
+		id := l.Forest.Node(r).TraceID().String()
+		c.Evidence = append(c.Evidence, about("request", id), figure("weight", weights[r], "count"))
+		c.changes = append(c.changes, change(replay.Without, "request="+id)...)
+	}
+	c.Try = "split long prompts into chunks, or give them an engine of their own"
+	return []candidate{c}
 }
 
 // shortID returns the first digits of an id, or the last ones of an id that begins with zeros.
@@ -58,19 +73,26 @@ func shortID(id op.TraceID) string {
 	return text[:digits]
 }
 
-// weights returns the largest weight of each request in shared executions, as its prompt has. They are by row.
+// weights returns the tokens of each request's prompt, by row, or its largest weight in shared executions if weights do
+// not tell them.
 func (l *list) weights() map[int32]float64 {
 	weights := make(map[int32]float64)
 	if l.Forest == nil {
 		return weights
 	}
-	for i := range l.Forest.Executions.List {
-		x := &l.Forest.Executions.List[i]
-		for k, r := range x.Requests {
-			if x.Weights != nil {
-				weights[r] = max(weights[r], float64(x.Weights[k]))
-			}
+	list := l.Forest.Executions.List
+	byStart := order.Numbers(len(list), func(a, b int32) int { return l.Forest.CompareStart(list[a].Row, list[b].Row) })
+	loads := make(map[int32][]batching.Load)
+	for _, i := range byStart {
+		for k, w := range list[i].Weights {
+			r, w := list[i].Requests[k], float64(w)
+			weights[r] = max(weights[r], w)
+			loads[r] = append(loads[r], batching.Load{Weight: w})
 		}
+	}
+	for r, of := range loads {
+		tokens, _ := batching.PromptOf(of)
+		weights[r] = max(weights[r], float64(tokens))
 	}
 	return weights
 }
@@ -105,9 +127,11 @@ func (l *list) queues() (all []candidate) {
 			units.Plural(a.Count, "request")+" "+l.named(a.Name), l.part(a.QueuedNS))
 		f.Evidence = []Evidence{lasts("in the queue", a.QueuedNS), lasts("all requests", a.DurationNS)}
 		f.Try = "a second replica, larger batches, or fewer requests at a time"
-		c := candidate{Finding: f, saving: replay.Saving{NS: queued}, atMost: true, isEffect: true}
+		c := candidate{Finding: f, saving: replay.Saving{NS: queued, HighNS: queued}, atMost: true, isEffect: true}
 		second := []replay.Change{{Kind: replay.Replicas, Factor: 2}}
-		if l.byRequest && l.enough(queued) && l.replay(&c.saving, second) {
+		var saving replay.Saving
+		if l.byRequest && l.enough(queued) && l.replay(&saving, second) {
+			c.saving = saving
 			c.changes = second
 			c.atMost = false
 		}
@@ -126,6 +150,44 @@ func (l *list) halfStep() int64 {
 		sum += l.Forest.Duration(l.Forest.Executions.List[i].Row)
 	}
 	return sum / int64(2*len(l.Forest.Executions.List))
+}
+
+// before finds requests that spend long on the host before their first operations.
+func (l *list) before() (all []candidate) {
+	pauses := l.pauses()
+	for i := range l.Alike {
+		a := &l.Alike[i]
+		if !l.byRequest || !l.enough(a.BeforeNS) {
+			continue
+		}
+		most := ""
+		for name, ns := range a.BeforeIn {
+			if most == "" || ns > a.BeforeIn[most] || ns == a.BeforeIn[most] && name < most {
+				most = name
+			}
+		}
+		isSame := func(c candidate) bool { return c.Evidence[0] == about("operation", most) }
+		if slices.ContainsFunc(pauses, isSame) { // while the device is idle
+			continue
+		}
+		f := says(HostGap, Where{Section: "critical_path", Operation: a.Name},
+			"%s spend %s on the host before their first operation, %s each, mostly in %s.",
+			units.Plural(a.Count, "request")+" "+l.named(a.Name), l.part(a.BeforeNS), units.Duration(a.BeforeNS/a.Count), l.named(most))
+		f.Evidence = []Evidence{about("span", most), lasts("before the first operation", a.BeforeNS)}
+		f.Try = "profile what a request does before it reaches the engine: parsing, tokens, checks, the network"
+		all = append(all, candidate{Finding: f, saving: replay.Saving{NS: a.BeforeNS, HighNS: a.BeforeNS + a.QueuedNS}, atMost: true})
+	}
+	return all
+}
+
+// failedRequests adds the findings on requests that ended with an error.
+func (l *list) failedRequests() {
+	for i := range l.Alike {
+		if a := &l.Alike[i]; a.Failed > 0 {
+			l.failed = append(l.failed, says(failed, Where{Section: "critical_path", Operation: a.Name},
+				"%s of %s %s ended with an error.", units.Count(a.Failed), units.Plural(a.Count, "request"), l.named(a.Name)).by("errors"))
+		}
+	}
 }
 
 // slowRequests finds requests slower than others of their name, by what they wait for.
@@ -148,65 +210,141 @@ func (l *list) slowRequests() (all []candidate) {
 	return all
 }
 
-// engineHost finds engines that are idle between shared executions while requests are under way.
+// engineHost finds engines that are idle from one shared execution to the next while a request is in both: between the
+// executions, or else between their operations.
 func (l *list) engineHost() []candidate {
 	if l.Forest == nil || len(l.Forest.Executions.List) == 0 || !l.byRequest {
 		return nil
 	}
-	list := slices.Clone(l.Forest.Executions.List)
-	slices.SortFunc(list, func(a, b trace.Execution) int { return l.Forest.CompareStart(a.Row, b.Row) })
-	var gaps, steps, n int64
-	in := make(map[int32]int) // the last execution of a request, from 1
-	for i := range list {
-		x := &list[i]
-		steps += l.Forest.Duration(x.Row)
-		shares := false
-		for _, r := range x.Requests {
-			shares = shares || i > 0 && in[r] == i
-			in[r] = i + 1
+	const (
+		most = 0.12 // between executions
+		much = 0.2  // between operations: the first one of a step is launched in it
+		rare = 0.05 // in pauses
+	)
+	works := l.executionSpans()
+	g := l.gapsBetween(works, false)
+	if !g.are(most) {
+		devices := l.gapsBetween(works, true)
+		_, ns, _ := devices.pauses()
+		if !devices.are(much) && !(devices.are(rare) && 2*ns > devices.ns) {
+			return nil
 		}
-		if !shares {
-			continue
-		}
-		if gap := l.Forest.Start(x.Row) - l.Forest.End(list[i-1].Row); gap > 0 {
-			gaps += gap
-			n++
-		}
+		g = devices
 	}
-	const much = 0.12
-	if n < 10 || float64(gaps) < much*float64(gaps+steps) {
-		return nil
-	}
+	n := int64(len(g.list))
 	left := 0.2 // of the gaps, unless operations tell the host's time within steps
-	if within := l.hostWithinSteps(); within > 0 {
-		left = min(1, float64(within)/float64(len(list))*float64(n)/float64(gaps))
+	if g.within > 0 {
+		left = min(1, float64(g.within)/float64(len(works))*float64(n)/float64(g.ns))
 	}
 	f := says(HostGap, Where{Section: "critical_path"},
-		"The engine is idle for %s between steps, %s at a time, while requests wait.", units.Duration(gaps),
-		units.Duration(gaps/n))
-	f.Evidence = []Evidence{times("gaps", n), lasts("gaps", gaps), lasts("steps", steps)}
+		"The engine is idle for %s between steps, %s at a time, while requests wait.", units.Duration(g.ns),
+		units.Duration(g.ns/n))
+	f.Evidence = []Evidence{times("gaps", n), lasts("gaps", g.ns), lasts("steps", g.steps)}
 	f.Try = "prepare the next step while the device computes this one"
+	if long, ns, usual := g.pauses(); 2*ns > g.ns {
+		f.Rule = "pauses"
+		f.Text = fmt.Sprintf("The engine pauses %s between steps, for %s in the mean, while requests wait; other gaps take %s.",
+			units.Plural(long, "time"), units.Duration(ns/long), units.Duration(usual))
+		f.Evidence = append(f.Evidence, times("pauses", long), lasts("pauses", ns))
+		f.Try = "look for what stops the host now and then: garbage collection, logs, other processes"
+		left = float64(g.ns-ns+long*usual) / float64(g.ns)
+	}
 	shorter := replay.Change{Kind: replay.Host, Factor: math.Ceil(100*left) / 100}
 	return []candidate{{Finding: f, changes: []replay.Change{shorter}, atMost: true}}
 }
 
-// hostWithinSteps returns the time of steps besides their operations on devices, 0 without such operations.
-func (l *list) hostWithinSteps() (ns int64) {
-	busy := make([]int64, len(l.Forest.Executions.List))
-	operations := false
-	for r, x := range l.Forest.Executions.Of {
-		if x != trace.NoExecution && l.Forest.CountsInSums(int32(r)) && !l.Forest.Has(int32(r), trace.FlagHost) {
-			busy[x] += l.Forest.Duration(int32(r))
-			operations = true
+// gaps are times of engines between executions with a common request. steps is the time of executions, within the part
+// of it without an operation on a device.
+type gaps struct {
+	list              []int64
+	ns, steps, within int64
+}
+
+// are reports whether ten gaps have a share of the time.
+func (g *gaps) are(much float64) bool {
+	return len(g.list) >= 10 && float64(g.ns) >= much*float64(g.ns+g.steps)
+}
+
+// pauses returns the number and the sum of rare gaps that are far longer than the usual one.
+func (g *gaps) pauses() (n, ns, usual int64) {
+	const longer, rare = 8, 10
+	if len(g.list) == 0 {
+		return 0, 0, 0
+	}
+	usual = sketch.Median(g.list)
+	for _, gap := range g.list {
+		if gap > longer*usual {
+			n++
+			ns += gap
 		}
 	}
-	if !operations {
-		return 0
+	if rare*n > int64(len(g.list)) {
+		return 0, 0, usual
 	}
-	for i := range busy {
-		ns += max(0, l.Forest.Duration(l.Forest.Executions.List[i].Row)-busy[i])
+	return n, ns, usual
+}
+
+// gapsBetween returns the gaps between executions, given by start, or between their operations.
+func (l *list) gapsBetween(works []executionSpan, operations bool) (g gaps) {
+	type engine struct {
+		service string
+		device  int32
 	}
-	return ns
+	before := make(map[engine]*executionSpan)
+	for i := range works {
+		w := works[i]
+		if operations && w.busy > 0 {
+			w.from, w.to = w.first, w.last
+		}
+		of := engine{l.Forest.Service(w.Row), w.device}
+		last := before[of]
+		before[of] = &w
+		g.steps += w.to - w.from
+		if w.busy > 0 {
+			g.within += max(0, w.to-w.from-w.busy)
+		}
+		shares := func(r int32) bool { return slices.Contains(last.Requests, r) }
+		if last == nil || !slices.ContainsFunc(w.Requests, shares) {
+			continue
+		}
+		if gap := w.from - last.to; gap > 0 {
+			g.list = append(g.list, gap)
+			g.ns += gap
+		}
+	}
+	return g
+}
+
+// executionSpan is the time of a shared execution. device is the first one of its operations.
+type executionSpan struct {
+	*trace.Execution
+	from, to, busy int64
+	first, last    int64 // of its operations
+	device         int32
+}
+
+// executionSpans returns the shared executions by start.
+func (l *list) executionSpans() []executionSpan {
+	f := l.Forest
+	all := make([]executionSpan, len(f.Executions.List))
+	for i := range all {
+		x := &f.Executions.List[i]
+		from, to := f.Start(x.Row), f.End(x.Row)
+		all[i] = executionSpan{Execution: x, from: from, to: to, first: to, last: from, device: math.MaxInt32}
+	}
+	for r, x := range f.Executions.Of {
+		r := int32(r)
+		if x == trace.NoExecution || !f.CountsInSums(r) || f.Has(r, trace.FlagHost) {
+			continue
+		}
+		w := &all[x]
+		w.first = min(w.first, f.Start(r))
+		w.last = max(w.last, f.End(r))
+		w.busy += f.Duration(r)
+		w.device = min(w.device, f.Device(r))
+	}
+	slices.SortStableFunc(all, func(a, b executionSpan) int { return cmp.Compare(a.from, b.from) })
+	return all
 }
 
 func whereRequest(s *requests.Standout) Where {

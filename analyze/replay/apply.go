@@ -113,7 +113,7 @@ func (g *Graph) scaleHost(c Change, v *variant) (n int64, err error) {
 		isHost := e.kind == onThread || e.kind == ofRequest || e.kind == ofExecution || e.kind == whileHeld ||
 			(e.kind == afterWait && g.isUnrecorded(e) ||
 				(e.kind == onStream || e.kind == afterLaunch) && !g.forest.Has(e.owner, trace.FlagLaunch)) &&
-				g.executionOf(e.owner) == trace.NoExecution
+				g.isBeforeExecution(e)
 		if c.Select != "" && g.hosts != nil {
 			of := none
 			if node := e.to >> 1; node < g.g.Owned() && isHost {
@@ -129,6 +129,12 @@ func (g *Graph) scaleHost(c Change, v *variant) (n int64, err error) {
 		}
 	}
 	return n, nil
+}
+
+// isBeforeExecution reports whether an edge to an operation is no time within a shared execution.
+func (g *Graph) isBeforeExecution(e edge) bool {
+	x := g.executionOf(e.owner)
+	return x == trace.NoExecution || g.g.At(e.from) <= g.g.At(g.begin[g.forest.Executions.List[x].Row])
 }
 
 // shortenPauses shortens the pauses of hosts to their usual time between two events.

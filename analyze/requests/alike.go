@@ -25,6 +25,10 @@ type Alike struct {
 	// of the spans on the critical paths.
 	QueuedNS int64
 	QueuedIn map[string]int64
+	// BeforeNS is the requests' other time before their first operations, in spans that end before them. BeforeIn divides it by the names of spans. Failed counts requests that ended with an error.
+	BeforeNS int64
+	BeforeIn map[string]int64
+	Failed   int64
 	// First is the first request to start, if it takes Slower times the median of at least three others, else nil.
 	First *Standout
 	// Slow is the slowest of the others, nil if it takes less than Slower times their median. SlowCount counts the
@@ -60,17 +64,25 @@ func AlikeOf(f *trace.Forest) []Alike {
 	var list []Alike
 	for n, requests := range byName { // each by start
 		a := Alike{Name: n.name, Service: n.service, Count: int64(len(requests)), QueuedIn: make(map[string]int64)}
+		a.BeforeIn = make(map[string]int64)
 		for _, q := range requests {
 			a.DurationNS += q.DurationNS.V
+			if f.Has(q.Root.Row, trace.FlagFailed) {
+				a.Failed++
+			}
 			window := path.Window{Row: q.Root.Row, From: q.StartNS.V, To: q.StartNS.V + q.QueueingNS.V}
 			queued := queue.of(q)
 			walk.Run(f, window, nil, nil, func(row int32, from, to int64) {
 				ns := queued.within(from, to)
-				if ns == 0 {
-					return
+				name := f.Node(row).Name()
+				if ns > 0 {
+					a.QueuedNS += ns
+					a.QueuedIn[name] += ns
 				}
-				a.QueuedNS += ns
-				a.QueuedIn[f.Node(row).Name()] += ns
+				if before := to - from - ns; before > 0 && f.End(row) <= window.To {
+					a.BeforeNS += before
+					a.BeforeIn[name] += before
+				}
 			})
 		}
 		a.MedianNS, a.P95NS = percentileOf(requests, 50), percentileOf(requests, 95)

@@ -2,6 +2,7 @@ package requests
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -15,11 +16,27 @@ import (
 
 // queueFinder finds when requests waited in a queue. A queue is recorded by a span of a phase below the request, such as
 // "queue", or else by an attribute of an engine, or else by executions of the request's engine: they ran for others
-// between its start and its first execution. Other time before the first operation is the host's.
+// between its start and its first execution. Other time before the first operation is the host's, such as that of spans
+// that end before the first execution.
 type queueFinder struct {
 	forest *trace.Forest
-	spans  map[int32][]path.Window   // by request, from phases or attributes
-	busy   map[string]timeline.Times // of engines, by service
+	spans  map[int32][]path.Window // by request, from phases or attributes
+	over   map[int32][]path.Window // other spans below each request
+	busy   map[engineKey]timeline.Times
+}
+
+// engineKey tells engines apart: replicas of a service work on devices of their own.
+type engineKey struct {
+	service string
+	device  int32 // the first one
+}
+
+func keyOf(e *Execution) engineKey {
+	k := engineKey{e.Service, math.MaxInt32}
+	for _, r := range e.ops {
+		k.device = min(k.device, e.forest.Device(r))
+	}
+	return k
 }
 
 // queued is when a request waited in a queue: the part of times from one time to another.
@@ -35,14 +52,24 @@ func (q *queued) within(from, to int64) int64 {
 }
 
 // isQueue reports whether the name of a span has the word queue, queued or queueing.
-func isQueue(name string) bool {
+func isQueue(name string) bool { return hasWord(name, "queue", "queued", "queueing") }
+
+// isWait reports whether a span may be a time in a queue of another name.
+func isWait(name string) bool {
+	return hasWord(name, "wait", "waiting", "pending", "admission", "schedule", "scheduling", "batching")
+}
+
+func hasWord(name string, of ...string) bool {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
-	return slices.ContainsFunc(words, func(w string) bool { return w == "queue" || w == "queued" || w == "queueing" })
+	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(of, w) })
 }
 
 func (r *Requests) queueFinder() *queueFinder {
 	f := r.forest
-	q := &queueFinder{forest: f, spans: make(map[int32][]path.Window), busy: make(map[string]timeline.Times)}
+	q := &queueFinder{
+		forest: f, spans: make(map[int32][]path.Window), over: make(map[int32][]path.Window),
+		busy: make(map[engineKey]timeline.Times),
+	}
 	owner := f.RequestOwners()
 	named := make(map[int32]bool) // by span name
 	for row := range f.Rows() {
@@ -54,8 +81,14 @@ func (r *Requests) queueFinder() *queueFinder {
 			is = isQueue(f.RowName(row))
 			named[f.Name(row)] = is
 		}
-		if is && owner[row] != row {
-			q.add(owner[row], path.Window{Row: row, From: f.Start(row), To: f.End(row)})
+		if owner[row] == row {
+			continue
+		}
+		w := path.Window{Row: row, From: f.Start(row), To: f.End(row)}
+		if is {
+			q.add(owner[row], w)
+		} else if !isWait(f.RowName(row)) {
+			q.over[owner[row]] = append(q.over[owner[row]], w)
 		}
 	}
 	phases := len(q.spans)
@@ -65,19 +98,19 @@ func (r *Requests) queueFinder() *queueFinder {
 			q.add(owner[row], path.Window{Row: row, From: f.Start(row), To: f.Start(row) + min(e.QueueNS.V, f.Duration(row))})
 		}
 	}
-	executions := make(map[string][]*Execution)
+	executions := make(map[engineKey][]*Execution)
 	for i := range r.Shared {
 		if e := &r.Shared[i]; e.StartNS.Known {
-			executions[e.Service] = append(executions[e.Service], e)
+			executions[keyOf(e)] = append(executions[keyOf(e)], e)
 		}
 	}
-	for service, list := range executions {
+	for engine, list := range executions {
 		slices.SortFunc(list, func(a, b *Execution) int { return cmp.Compare(a.StartNS.V, b.StartNS.V) })
 		var busy timeline.Times
 		for _, e := range list {
 			busy.Add(e.StartNS.V, f.End(e.Root.Row))
 		}
-		q.busy[service] = busy
+		q.busy[engine] = busy
 	}
 	return q
 }
@@ -111,10 +144,16 @@ func (q *queueFinder) of(r *Request) (waited queued) {
 			first = e
 		}
 	}
-	if first != nil {
-		waited.to = max(waited.from, min(waited.to, first.StartNS.V))
-		waited.times = q.busy[first.Service]
+	if first == nil {
+		return waited
 	}
+	for _, w := range q.over[r.Root.Row] {
+		if w.To <= first.StartNS.V {
+			waited.from = max(waited.from, w.To)
+		}
+	}
+	waited.to = max(waited.from, min(waited.to, first.StartNS.V))
+	waited.times = q.busy[keyOf(first)]
 	return waited
 }
 

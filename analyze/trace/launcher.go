@@ -118,16 +118,16 @@ func (f *Forest) isHostOp(r int32) bool {
 
 type process struct{ trace, of int32 }
 
-// Processes returns a process number for each lane in Names.Lanes, by service and rank.
+// Processes returns a process number for each lane in Names.Lanes, by service and rank, or else host.
 func (f *Forest) Processes() []int32 {
 	type key struct {
-		service string
-		rank    op.Int
+		service, host string
+		rank          op.Int
 	}
 	var numbers symbols.Table[key]
 	of := make([]int32, len(f.Names.Lanes.Values))
 	for i, lane := range f.Names.Lanes.Values {
-		of[i] = numbers.ID(key{lane.Service, lane.Device.Rank})
+		of[i] = numbers.ID(key{lane.Service, lane.Device.Host, lane.Device.Rank})
 	}
 	return of
 }
