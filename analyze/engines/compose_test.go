@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/analyze/engines"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/causes"
@@ -199,5 +200,23 @@ func TestWhatTellsBatches(t *testing.T) {
 					{Key: "output_tokens", Value: tokens[1]}}}})
 		}
 		check.Equal(t, name, test.want, engines.Compose(f))
+	}
+}
+
+// A request that writes three times the tokens is not slow at three times the time.
+func TestTokensExplainTheTimeOfARequest(t *testing.T) {
+	for tokens, want := range map[int64]int64{10: 200, 20: 100, 30: 0} {
+		f := trace.New()
+		f.KeepAttrs(engines.Keys()...)
+		for i := range byte(5) {
+			out, ns := int64(10), int64(100)
+			if i == 4 {
+				out, ns = tokens, 300
+			}
+			f.AddSpan(&op.Span{Name: "chat", TraceID: op.TraceID{1 + i}, SpanID: op.SpanID{1}, Start: op.Known(int64(0)), Duration: ns,
+				Attrs: []op.Attr{{Key: "gen_ai.request.model", Value: "m"},
+					{Key: "gen_ai.usage.output_tokens", Value: strconv.FormatInt(out, 10), Type: op.AttrInt}}})
+		}
+		check.Equal(t, "beyond", want, engines.Find(f, nil, key.Filter{}).Rows(10)[0].Slow.BeyondNS)
 	}
 }

@@ -28,6 +28,8 @@ func TestOnlyARecordedQueueIsAQueue(t *testing.T) {
 			ParentSpanID: op.SpanID{7: parent}, Start: op.Known(start), Duration: end - start,
 		}}
 	}
+	elsewhere := work(9, 21, 20, 6, 24)
+	elsewhere.Entry.DeviceID = "cuda:1"
 	for name, c := range map[string]struct {
 		records []op.Record
 		want    int64
@@ -44,6 +46,14 @@ func TestOnlyARecordedQueueIsAQueue(t *testing.T) {
 			span("step", 9, 20, 0, 5, 25, 2, 3), work(9, 21, 20, 6, 24),
 			span("step", 9, 22, 0, 40, 60, 1, 2), work(9, 23, 22, 42, 58),
 		}, 15},
+		"a step for others after a span": {[]op.Record{
+			span("POST", 1, 1, 0, 10, 100), span("tokenize", 1, 4, 1, 10, 22), span("POST", 2, 2, 0, 0, 100),
+			span("step", 9, 20, 0, 5, 25, 2), work(9, 21, 20, 6, 24), span("step", 9, 22, 0, 40, 60, 1, 2), work(9, 23, 22, 42, 58),
+		}, 3},
+		"a step of a replica": {[]op.Record{
+			span("POST", 1, 1, 0, 10, 100), span("POST", 2, 2, 0, 0, 100),
+			span("step", 9, 20, 0, 5, 25, 2), elsewhere, span("step", 9, 22, 0, 40, 60, 1), work(9, 23, 22, 42, 58),
+		}, 0},
 		"a step after the time to parse": {[]op.Record{
 			span("POST", 1, 1, 0, 10, 100), span("POST", 2, 2, 0, 0, 100),
 			span("step", 9, 22, 0, 40, 60, 1, 2), work(9, 23, 22, 42, 58),

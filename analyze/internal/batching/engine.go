@@ -16,7 +16,6 @@ type Engine struct {
 	Served           []Request // by arrival
 	Largest, MostNew int       // requests in an execution, and in their first one
 	Mixed            bool      // executions have new and other requests
-	Alone            bool      // new requests wait until all others have ended
 	HasAttention     bool      // all links have weights for attention
 	Delay            int64     // the shortest from an arrival to an execution
 	Next             []int     // the request that the client of each sends after its answer, or -1; nil for other arrivals
@@ -92,7 +91,7 @@ func (e *Engine) findReady() {
 	for _, q := range e.Served {
 		e.Delay = min(e.Delay, e.Steps[q.First].Start-q.Arrival)
 	}
-	isLimit, joins, waits := false, false, false
+	isLimit := false
 	began, arrived := 0, 0
 	for i := range e.Steps {
 		s := &e.Steps[i]
@@ -108,13 +107,10 @@ func (e *Engine) findReady() {
 			s.Idle = 1
 			s.Ready = min(s.Start, max(before, e.Served[began].Arrival+e.Delay))
 		}
-		joins = joins || s.New > 0 && s.Running > 0
-		waits = waits || s.New == 0 && s.Running < e.Largest && arrived > began
 		began += s.New
 		hasRoom := s.New == e.MostNew && s.New+s.Running < e.Largest
 		isLimit = isLimit || hasRoom && began < len(e.Served) && e.Served[began].Arrival+e.Delay <= s.Start
 	}
-	e.Alone = waits && !joins
 	if !isLimit {
 		e.MostNew = e.Largest
 	}

@@ -80,9 +80,6 @@ func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
 			coming = coming[1:]
 		}
 		n := max(0, min(len(waiting), e.MostNew, e.Largest-len(running)))
-		if e.Alone && len(running) > 0 {
-			n = 0
-		}
 		batch := waiting[:n:n]
 		waiting = waiting[n:]
 		running = append(batch, running...)

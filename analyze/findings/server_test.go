@@ -1,0 +1,123 @@
+package findings_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/optrace/optrace/op"
+)
+
+const ms = int64(1_000_000)
+
+// spanAt returns a span, and matmulAt an operation below it.
+func spanAt(name, service string, id op.TraceID, at, ns int64, links ...op.Link) op.Record {
+	return op.Record{Span: &op.Span{
+		Name: name, Service: service, TraceID: id, SpanID: op.SpanID{1}, Start: op.Known(at), Duration: ns, Links: links,
+	}}
+}
+
+func matmulAt(service string, id op.TraceID, at, ns int64) op.Record {
+	return op.Record{Entry: &op.Entry{
+		Operation: "matmul", Kind: op.KindCompute, DeviceID: "cuda:" + service, Service: service, Start: op.Known(at),
+		Duration: ns, TraceID: id, ParentSpanID: op.SpanID{1}, SpanID: op.SpanID{3},
+	}}
+}
+
+// stepping returns an engine that serves four requests in 60 steps of 1 ms. The host works before each step, within its
+// span: for usual, and for rare before every twentieth.
+func stepping(usual, rare int64) (records []op.Record) {
+	at := 1_000 * ms
+	begin := at
+	var links []op.Link
+	for i := range byte(4) {
+		links = append(links, op.Link{TraceID: op.TraceID{1, i}, SpanID: op.SpanID{1}, Weight: op.Known(int64(1))})
+	}
+	for step := range 60 {
+		ns, id := usual, op.TraceID{2, byte(step)}
+		if step%20 == 19 {
+			ns = rare
+		}
+		records = append(records, spanAt("step", "", id, at, ns+ms, links...), matmulAt("", id, at+ns, ms))
+		at += ns + ms
+	}
+	for _, l := range links {
+		records = append(records, spanAt("POST", "", l.TraceID, begin, at-begin))
+	}
+	return records
+}
+
+// parsing returns twenty requests that spend 10 ms in a span before 10 ms on a device, which is always busy. One fails.
+func parsing() (records []op.Record) {
+	for i := range byte(20) {
+		id := op.TraceID{3, i}
+		at := (1_000 + 10*int64(i)) * ms
+		request, tokenize := spanAt("POST", "", id, at, 20*ms), spanAt("tokenize", "", id, at, 10*ms)
+		request.Span.Failed = i == 7
+		tokenize.Span.SpanID, tokenize.Span.ParentSpanID = op.SpanID{2}, op.SpanID{1}
+		records = append(records, request, tokenize, matmulAt("", id, at+10*ms, 10*ms))
+	}
+	return records
+}
+
+// layers returns the calls of layers that take 1 ms each, but for the first call.
+func layers(first int64) (records []op.Record) {
+	at := 1_000 * ms
+	for i := range 100 {
+		rec := matmulAt("", op.TraceID{1}, at, ms)
+		rec.Entry.Operation, rec.Entry.SpanID = fmt.Sprintf("layers.%d.mlp", i%5), op.SpanID{2, byte(i)}
+		if i == 0 {
+			rec.Entry.Duration = first
+		}
+		at += rec.Entry.Duration
+		records = append(records, rec)
+	}
+	return records
+}
+
+func TestWhatIsSaidOfServers(t *testing.T) {
+	decode := engineStep{weight: 1, ns: 8 * ms}
+	prompt := func(weight int64) []engineStep {
+		return []engineStep{{weight: weight, ns: weight * ms}, decode, decode, decode}
+	}
+	for name, c := range map[string]struct {
+		records    []op.Record
+		rule, says string // "" for no finding with the rule
+	}{
+		"the host within steps":    {stepping(ms/2, ms/2), "engine_host", "idle for 29.5 ms between steps, 500 µs at a time"},
+		"a busy engine":            {stepping(ms/50, ms/50), "engine_host", ""},
+		"a host that stops":        {stepping(ms/50, 40*ms), "pauses", "pauses 3 times between steps, for 40.0 ms in the mean"},
+		"three long prompts":       {served(prompt(400), prompt(10), 12), "stalled_batch", "3 long prompts stall the batch"},
+		"a span before the device": {parsing(), "before_operations", "20 requests POST spend 200 ms (50.0 %)"},
+		"a failed request":         {parsing(), "errors", "1 of 20 requests POST ended with an error."},
+		"a slow first call":        {layers(900 * ms), "unlike", ""},
+	} {
+		f := only(found(t, c.records...), c.rule)
+		if f.Rule != "" && c.says == "" || !strings.Contains(f.Text, c.says) {
+			t.Errorf("%s: %s: %q, want %q", name, f.Rule, f.Text, c.says)
+		}
+	}
+}
+
+// Engines for prompts and for tokens are no equal devices, and one without a request is not idle because of its host.
+func TestEnginesForPromptsAndForTokens(t *testing.T) {
+	var records []op.Record
+	for i := range byte(20) {
+		at := (1_000 + 100*int64(i)) * ms
+		request := spanAt("POST", "prefill", op.TraceID{4, i}, at, 95*ms)
+		records = append(records, request)
+		for step := range byte(5) {
+			service, ns := "prefill", 4*ms
+			if step > 0 {
+				service, ns = "decode", 20*ms
+			}
+			link := op.Link{TraceID: request.Span.TraceID, SpanID: op.SpanID{1}}
+			id := op.TraceID{5, i, step}
+			records = append(records, spanAt("step", service, id, at, ns, link), matmulAt(service, id, at, ns))
+			at += ns
+		}
+	}
+	if f := only(found(t, records...), "straggler", "imbalance", "pauses"); f.Rule != "" {
+		t.Errorf("%s: %s", f.Rule, f.Text)
+	}
+}
