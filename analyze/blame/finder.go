@@ -74,7 +74,7 @@ func (s *Requests) longest(row int32) int64 {
 
 // Source finds and replays requests.
 type Source interface {
-	// Suspects returns those of a victim.
+	// Suspects returns the suspects of a victim.
 	Suspects(victim int32) Suspects
 	// Without returns by how much each request ends earlier without some, by index.
 	Without(numbers map[int32]bool) []int64

@@ -213,7 +213,7 @@ func TestTokensExplainTheTimeOfARequest(t *testing.T) {
 			if i == 4 {
 				out, ns = tokens, 300
 			}
-			f.AddSpan(&op.Span{Name: "chat", TraceID: op.TraceID{1 + i}, SpanID: op.SpanID{1}, Start: op.Known(int64(0)), Duration: ns,
+			f.AddSpan(&op.Span{Name: "chat", TraceID: op.TraceID{1 + i}, SpanID: op.SpanID{1}, Duration: ns,
 				Attrs: []op.Attr{{Key: "gen_ai.request.model", Value: "m"},
 					{Key: "gen_ai.usage.output_tokens", Value: strconv.FormatInt(out, 10), Type: op.AttrInt}}})
 		}

