@@ -26,8 +26,7 @@ func engineFindings(rows []engines.Engine, alone bool) (found []Finding) {
 			found = append(found, Finding{Kind: Bound, Text: engineText(e), Where: where})
 		}
 		all := e.E2E.Mean * float64(e.E2E.Count)
-		isSaid := func(s *engines.Slow) bool { return s.Part != "" && float64(s.BeyondNS) >= minShare*all }
-		if e.Slow == nil || !alone && !isSaid(e.Slow) { // the operations say more
+		if e.Slow == nil || !alone && (e.Slow.Part == "" || float64(e.Slow.BeyondNS) < minShare*all) {
 			continue
 		}
 		where.TraceID = e.Slow.TraceID

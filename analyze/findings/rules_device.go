@@ -1,6 +1,7 @@
 package findings
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -161,7 +162,7 @@ func (l *list) unlike() (all []candidate) {
 		var means []int64
 		first, last := of[0].number, of[0].number
 		for _, s := range of {
-			means = append(means, int64(usualNS(s.row)))
+			means = append(means, int64(cmp.Or(s.row.P50NS.V, s.row.MeanNS)))
 			first, last = min(first, s.number), max(last, s.number)
 		}
 		median := sketch.Median(means)
@@ -170,17 +171,17 @@ func (l *list) unlike() (all []candidate) {
 		}
 		for _, s := range of {
 			o := s.row
-			mean := usualNS(o)
-			factor := mean / float64(median)
-			more := int64(mean-float64(median)) * o.Count
+			usual := cmp.Or(o.P50NS.V, o.MeanNS) // first calls may take far longer
+			factor := usual / float64(median)
+			more := int64(usual-float64(median)) * o.Count
 			isLittle := !l.byRequest && !l.enough(more/l.devicesNum) // requests share the time of a step
 			if factor < slower || isLittle || !sameWork(o, of[0].row) && !sameWork(o, of[1].row) {
 				continue
 			}
 			f := says(Operation, Where{Section: "operations", Operation: o.Operation},
 				"%s takes %s, %s times the median of its %s like it.", l.named(o.Operation),
-				units.Duration(int64(mean)), ratio(factor), units.Plural(int64(len(of)-1), "operation"))
-			f.Evidence = []Evidence{lasts("mean", int64(mean)), lasts("median of its like", median), times("calls", o.Count)}
+				units.Duration(int64(usual)), ratio(factor), units.Plural(int64(len(of)-1), "operation"))
+			f.Evidence = []Evidence{lasts("mean", int64(o.MeanNS)), lasts("median of its like", median), times("calls", o.Count)}
 			f.Try = "compare its shapes, types and kernels with those of its like"
 			like := replay.Change{Kind: replay.Scale, Select: o.Operation, Factor: 1 / factor}
 			c := candidate{Finding: f, changes: []replay.Change{like}}
@@ -191,14 +192,6 @@ func (l *list) unlike() (all []candidate) {
 		}
 	}
 	return all
-}
-
-// usualNS returns the median duration of an operation, or else the mean. First calls may take far longer.
-func usualNS(o *profile.Operation) float64 {
-	if o.P50NS.Known {
-		return o.P50NS.V
-	}
-	return o.MeanNS
 }
 
 var numbers = regexp.MustCompile(`\d+`)

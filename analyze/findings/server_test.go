@@ -24,8 +24,7 @@ func matmulAt(service string, id op.TraceID, at, ns int64) op.Record {
 	}}
 }
 
-// stepping returns an engine that serves four requests in 60 steps of 1 ms. The host works before each step, within its
-// span: for usual, and for rare before every twentieth.
+// stepping returns four requests in 60 steps of 1 ms. Each begins with the host's time, each twentieth with a rare one.
 func stepping(usual, rare int64) (records []op.Record) {
 	at := 1_000 * ms
 	var links []op.Link
@@ -103,14 +102,13 @@ func TestEnginesForPromptsAndForTokens(t *testing.T) {
 	var records []op.Record
 	for i := range byte(20) {
 		at := (1_000 + 100*int64(i)) * ms
-		request := spanAt("POST", "prefill", op.TraceID{4, i}, at, 95*ms)
-		records = append(records, request)
+		records = append(records, spanAt("POST", "prefill", op.TraceID{4, i}, at, 95*ms))
 		for step := range byte(5) {
 			service, ns := "prefill", 4*ms
 			if step > 0 {
 				service, ns = "decode", 20*ms
 			}
-			link := op.Link{TraceID: request.Span.TraceID, SpanID: op.SpanID{1}}
+			link := op.Link{TraceID: op.TraceID{4, i}, SpanID: op.SpanID{1}}
 			id := op.TraceID{5, i, step}
 			records = append(records, spanAt("step", service, id, at, ns, link), matmulAt(service, id, at, ns))
 			at += ns
