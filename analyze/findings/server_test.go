@@ -83,7 +83,6 @@ func TestWhatIsSaidOfServers(t *testing.T) {
 		rule, says string // "" for no finding with the rule
 	}{
 		"the host within steps":    {stepping(ms/2, ms/2), "engine_host", "idle for 29.5 ms between steps, 500 µs at a"},
-		"a busy engine":            {stepping(ms/50, ms/50), "engine_host", ""},
 		"a host that stops":        {stepping(ms/50, 40*ms), "pauses", "pauses 3 times between steps, for 40.0 ms"},
 		"three long prompts":       {served(prompt(400), prompt(10), 12), "stalled_batch", "3 long prompts stall the batch"},
 		"a span before the device": {parsing(), "before_operations", "20 requests POST spend 200 ms (50.0 %)"},
