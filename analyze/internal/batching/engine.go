@@ -16,6 +16,9 @@ type Engine struct {
 	Served           []Request // by arrival
 	Largest, MostNew int       // requests in an execution, and in their first one
 	Mixed            bool      // executions have new and other requests
+	Alone            bool      // new requests wait until all others have ended
+	Budget           float64   // tokens of an execution, 0 if prompts are not divided to keep to it
+	Chunk            float64   // tokens of a prompt in an execution, if the engine has a budget
 	HasAttention     bool      // all links have weights for attention
 	Delay            int64     // the shortest from an arrival to an execution
 	Next             []int     // the request that the client of each sends after its answer, or -1; nil for other arrivals
@@ -44,6 +47,7 @@ type Request struct {
 	First, Last       int32  // executions
 	Loads             []Load // by execution
 	Prompt            int    // executions
+	tokens            Load   // of the prompt
 	follows           bool   // the next of another one
 }
 
@@ -82,16 +86,18 @@ func (e *Engine) Count() {
 // Learn finds what executions waited for and what clients do. It follows Count.
 func (e *Engine) Learn() {
 	e.findReady()
+	e.findBudget()
 	e.findClients()
 }
 
-// findReady finds what each execution waited for, and whether the number of new requests was ever a limit.
+// findReady finds what each execution waited for, whether the number of new requests was ever a limit, and whether a batch
+// ends before the next one.
 func (e *Engine) findReady() {
 	e.Delay = math.MaxInt64
 	for _, q := range e.Served {
 		e.Delay = min(e.Delay, e.Steps[q.First].Start-q.Arrival)
 	}
-	isLimit := false
+	isLimit, joins, waits := false, false, false
 	began, arrived := 0, 0
 	for i := range e.Steps {
 		s := &e.Steps[i]
@@ -107,10 +113,13 @@ func (e *Engine) findReady() {
 			s.Idle = 1
 			s.Ready = min(s.Start, max(before, e.Served[began].Arrival+e.Delay))
 		}
+		joins = joins || s.New > 0 && s.Running > 0
+		waits = waits || s.New == 0 && s.Running < e.Largest && arrived > began
 		began += s.New
 		hasRoom := s.New == e.MostNew && s.New+s.Running < e.Largest
 		isLimit = isLimit || hasRoom && began < len(e.Served) && e.Served[began].Arrival+e.Delay <= s.Start
 	}
+	e.Alone = waits && !joins
 	if !isLimit {
 		e.MostNew = e.Largest
 	}

@@ -64,7 +64,7 @@ func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
 			arrive(i, float64(q.Arrival))
 		}
 	}
-	done := make([]int, len(e.Served)) // executions
+	c := e.course()
 	now := math.Inf(-1)
 	for len(coming)+len(waiting)+len(running) > 0 {
 		idle := 0
@@ -80,26 +80,34 @@ func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
 			coming = coming[1:]
 		}
 		n := max(0, min(len(waiting), e.MostNew, e.Largest-len(running)))
+		if e.Alone && len(running) > 0 {
+			n = 0
+		}
+		places := n
+		if e.Budget > 0 {
+			n = 0
+		}
 		batch := waiting[:n:n]
 		waiting = waiting[n:]
 		running = append(batch, running...)
 		if n == 0 || e.Mixed {
 			batch = running
 		}
-		var sum Load
-		class := 0
-		for _, i := range batch {
-			if done[i] < e.Served[i].Prompt {
-				class = 1
-			}
-			sum.Add(e.Served[i].Loads[done[i]], 1)
-			done[i]++
+		sum, isPrompt, joined := c.step(batch, waiting, places)
+		running = append(running, waiting[:joined]...)
+		waiting = waiting[joined:]
+		if joined > 0 {
+			batch = running
 		}
-		c := take(&costs, class)
-		now += c.At(sum)
-		r.Busy += c.Device.At(sum)
+		class := 0
+		if isPrompt {
+			class = 1
+		}
+		cost := take(&costs, class)
+		now += cost.At(sum)
+		r.Busy += cost.Device.At(sum)
 		for _, i := range batch {
-			if done[i] == len(e.Served[i].Loads) {
+			if c.isDone(i) {
 				end := now + p.Tails[i]
 				r.Durations[i] = end - arrivals[i]
 				r.Sum += r.Durations[i]
@@ -109,7 +117,7 @@ func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
 				}
 			}
 		}
-		running = slices.DeleteFunc(running, func(i int) bool { return done[i] == len(e.Served[i].Loads) })
+		running = slices.DeleteFunc(running, c.isDone)
 	}
 	return r
 }
@@ -164,6 +172,7 @@ func take(pools *[2]pool, k int) Cost {
 // Chunked returns the engine with prompts read in more executions: at most size tokens of a prompt in each.
 func (e *Engine) Chunked(size float64) *Engine {
 	of := *e
+	of.Chunk = min(e.Chunk, size)
 	of.Served = slices.Clone(e.Served)
 	for i := range of.Served {
 		q := &of.Served[i]

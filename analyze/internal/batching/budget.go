@@ -1,0 +1,98 @@
+package batching
+
+import "math"
+
+// course is what the requests of an engine have done.
+type course struct {
+	*Engine
+	done []int     // executions, or those behind the prompt if the engine has a budget
+	read []float64 // tokens of prompts
+}
+
+func (e *Engine) course() course {
+	return course{e, make([]int, len(e.Served)), make([]float64, len(e.Served))}
+}
+
+// step adds an execution for requests, and returns its load and whether it reads a prompt. With a budget, the waiting
+// ones join while tokens are left, and step returns their number.
+func (c *course) step(requests, waiting []int, places int) (sum Load, isPrompt bool, joined int) {
+	if c.Budget == 0 {
+		for _, i := range requests {
+			isPrompt = isPrompt || c.done[i] < c.Served[i].Prompt
+			sum.Add(c.Served[i].Loads[c.done[i]], 1)
+			c.done[i]++
+		}
+		return sum, isPrompt, 0
+	}
+	left := c.Budget
+	var prompts []int
+	for _, i := range requests {
+		if q := &c.Served[i]; c.read[i] < q.tokens.Weight {
+			prompts = append(prompts, i)
+		} else {
+			l := q.Loads[q.Prompt+c.done[i]]
+			sum.Add(l, 1)
+			left -= l.Weight
+			c.done[i]++
+		}
+	}
+	for k, i := range append(prompts, waiting[:max(0, min(places, len(waiting)))]...) {
+		if left < 1 {
+			break
+		}
+		l := c.Served[i].part(c.read[i], min(left, c.Chunk))
+		sum.Add(l, 1)
+		left -= l.Weight
+		c.read[i] += l.Weight
+		isPrompt = true
+		if k >= len(prompts) {
+			joined++
+		}
+	}
+	return sum, isPrompt, joined
+}
+
+// isDone reports whether a request has ended.
+func (c *course) isDone(i int) bool {
+	q := &c.Served[i]
+	if c.Budget == 0 {
+		return c.done[i] == len(q.Loads)
+	}
+	return c.read[i] >= q.tokens.Weight && q.Prompt+c.done[i] == len(q.Loads)
+}
+
+// part returns the load of at most some tokens of a prompt, behind those that are read. Each attends to all before it.
+func (q *Request) part(read, most float64) Load {
+	tokens := min(most, q.tokens.Weight-read)
+	share := (tokens*tokens + 2*tokens*read) / (q.tokens.Weight * q.tokens.Weight)
+	return Load{Weight: tokens, Attention: q.tokens.Attention * share}
+}
+
+// findBudget finds the most tokens of an execution: most executions that leave a prompt unfinished have about as many.
+func (e *Engine) findBudget() {
+	e.Chunk = math.Inf(1)
+	most := 0.0
+	leaves := make(map[int]bool) // executions
+	for i := range e.Steps {
+		most = max(most, e.Steps[i].Load.Weight)
+	}
+	for k := range e.Served {
+		q := &e.Served[k]
+		for i, l := range q.Loads[:q.Prompt] {
+			q.tokens.Add(l, 1)
+			if i+1 < q.Prompt && q.Last-q.First+1 == int32(len(q.Loads)) { // in executions that follow each other
+				leaves[int(q.First)+i] = true
+			}
+		}
+	}
+	const few, near = 3, 0.95
+	full := 0
+	for i := range leaves {
+		if e.Steps[i].Load.Weight >= near*most {
+			full++
+		}
+	}
+	if full >= few && 2*full >= len(leaves) {
+		e.Budget = most
+	}
+}

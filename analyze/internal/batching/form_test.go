@@ -1,0 +1,67 @@
+package batching_test
+
+import (
+	"testing"
+
+	"github.com/optrace/optrace/analyze/internal/batching"
+	"github.com/optrace/optrace/internal/testing/check"
+)
+
+// run returns an engine with steps of 1,000 ns and 10 ns a token, of the tokens of each request, and durations of the
+// requests. Each request ends with its last step.
+func run(arrivals []int64, steps []map[int]float64) (*batching.Engine, batching.Plan, []float64) {
+	var e batching.Engine
+	var p batching.Plan
+	served := make([]*batching.Request, len(arrivals))
+	at := int64(0)
+	for i, tokens := range steps {
+		s := batching.Step{Execution: int32(i), Start: at, Links: len(tokens)}
+		for q, n := range tokens {
+			if served[q] == nil {
+				served[q] = &batching.Request{Root: int32(q), Arrival: arrivals[q], First: int32(i)}
+				s.New++
+			}
+			served[q].Last = int32(i)
+			served[q].Loads = append(served[q].Loads, batching.Load{Weight: n})
+			s.Load.Add(batching.Load{Weight: n}, 1)
+			if n > 1 {
+				s.Prompts++
+			}
+		}
+		s.End = at + 1_000 + int64(10*s.Load.Weight)
+		at = s.End
+		e.Steps = append(e.Steps, s)
+		p.Costs = append(p.Costs, batching.Cost{Law: batching.Law{Fixed: 1_000, Per: batching.Load{Weight: 10}}})
+	}
+	var want []float64
+	for _, q := range served {
+		_, q.Prompt = batching.PromptOf(q.Loads)
+		q.Duration = e.Steps[q.Last].End - q.Arrival
+		want = append(want, float64(q.Duration))
+		e.Served = append(e.Served, *q)
+	}
+	p.Tails = make([]float64, len(served))
+	e.Count()
+	e.Learn()
+	return &e, p, want
+}
+
+// Batches formed again are the recorded ones: prompts in parts keep to the tokens of a step, and a batch that ends before
+// the next one keeps others out.
+func TestBatchesFormedAgainAreTheRecordedOnes(t *testing.T) {
+	divided := []map[int]float64{{0: 100}, {0: 100}, {0: 100}, {0: 60, 1: 40}, {0: 1, 1: 20, 2: 30}, {0: 1, 1: 1, 2: 1}, {2: 1}}
+	alone := []map[int]float64{{0: 50}, {0: 1}, {0: 1}, {0: 1}, {1: 20, 2: 30}, {1: 1, 2: 1}, {2: 1}}
+	for name, c := range map[string]struct {
+		steps  []map[int]float64
+		budget float64
+		alone  bool
+	}{
+		"prompts in parts":    {divided, 100, false},
+		"one batch at a time": {alone, 0, true},
+	} {
+		e, p, want := run([]int64{0, 100, 3_000}, c.steps)
+		check.Equal(t, name, want, e.Form(p, nil).Durations)
+		check.Equal(t, name, c.budget, e.Budget)
+		check.Equal(t, name, c.alone, e.Alone)
+	}
+}
