@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/internal/batching"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/sketch"
@@ -82,9 +83,14 @@ func (l *list) weights() map[int32]float64 {
 	}
 	list := l.Forest.Executions.List
 	byStart := order.Numbers(len(list), func(a, b int32) int { return l.Forest.CompareStart(list[a].Row, list[b].Row) })
+	tokens := engines.Tokens(l.Forest)
 	loads := make(map[int32][]batching.Load)
 	for _, i := range byStart {
-		for k, w := range list[i].Weights {
+		of := list[i].Weights
+		if tokens != nil {
+			of = tokens[i]
+		}
+		for k, w := range of {
 			r, w := list[i].Requests[k], float64(w)
 			weights[r] = max(weights[r], w)
 			loads[r] = append(loads[r], batching.Load{Weight: w})

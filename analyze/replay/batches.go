@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/analyze/internal/batching"
 	"github.com/optrace/optrace/analyze/trace"
@@ -51,6 +52,7 @@ func (g *Graph) enginesOf() (all []*engine) {
 		}
 	}
 	slices.SortFunc(byStart, func(a, b int32) int { return f.CompareStart(list[a].Row, list[b].Row) })
+	tokens := engines.Tokens(f)
 	byProcess := make(map[int32]*engine)
 	steps := make(map[int32]*batching.Step) // by execution
 	for _, i := range byStart {
@@ -67,7 +69,7 @@ func (g *Graph) enginesOf() (all []*engine) {
 	for _, r := range g.roots {
 		byRoot[r] = nil
 	}
-	all = slices.DeleteFunc(all, func(e *engine) bool { return !g.serve(e, byRoot) })
+	all = slices.DeleteFunc(all, func(e *engine) bool { return !g.serve(e, byRoot, tokens) })
 	for _, e := range all {
 		for i := range e.Steps {
 			steps[e.Steps[i].Execution] = &e.Steps[i]
@@ -141,7 +143,7 @@ func (g *Graph) executionOf(r int32) int32 {
 
 // serve finds the requests of an engine. It reports false if the executions are few or overlap, or link to requests
 // without a span or to requests of another engine.
-func (g *Graph) serve(e *engine, byRoot map[int32]*engine) bool {
+func (g *Graph) serve(e *engine, byRoot map[int32]*engine, tokens [][]int64) bool {
 	number := make(map[int32]int)
 	overlaps := 0
 	for i := range e.Steps {
@@ -165,8 +167,11 @@ func (g *Graph) serve(e *engine, byRoot map[int32]*engine) bool {
 				s.New++
 			}
 			part := batching.Load{Weight: 1}
-			if x.Weights != nil {
+			switch {
+			case x.Weights != nil:
 				part.Weight = float64(x.Weights[k])
+			case tokens != nil:
+				part.Weight = float64(tokens[s.Execution][k])
 			}
 			if e.HasAttention = x.Attention != nil && (e.HasAttention || i == 0); x.Attention != nil {
 				part.Attention = float64(x.Attention[k])

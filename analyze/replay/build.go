@@ -338,7 +338,11 @@ func (b *builder) requests() {
 			if int(r) >= f.Len() || b.begin[r] == none {
 				continue
 			}
-			if _, known := last[r]; !known {
+			if i, known := last[r]; known {
+				if before := list[i].Row; b.process[before] != b.process[row] { // such as that of prompts
+					b.wait(b.begin[row], b.end[before], usualHost, ofRequest)
+				}
+			} else {
 				begin := b.begin[r]
 				if arrived == none || b.g.slack(arrived, begin) > 0 {
 					arrived = begin

@@ -1,0 +1,66 @@
+package engines
+
+import (
+	"slices"
+
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/trace"
+)
+
+// Tokens returns the weights of requests in the shared executions of f, where links state none: the tokens of the prompt
+// in the first executions of a request, and one in each other. A request has as many executions as it writes tokens, and
+// more for a prompt in parts. Tokens returns nil if links have weights, or requests do not state tokens that add up.
+func Tokens(f *trace.Forest) [][]int64 {
+	list := f.Executions.List
+	if len(list) == 0 || slices.ContainsFunc(list, func(x trace.Execution) bool { return x.Weights != nil }) {
+		return nil
+	}
+	type tokens struct{ in, out, executions, done int64 }
+	of := make(map[int32]*tokens)
+	owner := f.RequestOwners()
+	for q := range Find(f, nil, key.Filter{}).All {
+		if r := owner[q.Node.Row]; q.TokensIn.V > q.Cached.V && q.TokensOut.V > 0 {
+			of[r] = &tokens{in: q.TokensIn.V - q.Cached.V, out: q.TokensOut.V}
+		}
+	}
+	var order []int
+	served := make(map[int32]*tokens)
+	for i := range list {
+		order = append(order, i)
+		for _, r := range list[i].Requests {
+			t := of[r]
+			for above, n := r, 0; t == nil && int(above) < f.Len() && n < maxAbove; n++ { // a gateway may state them
+				if above = f.Tree.Parent[above]; above == trace.NoRow {
+					return nil
+				}
+				t = of[owner[above]]
+			}
+			if t == nil {
+				return nil
+			}
+			served[r] = t
+			t.executions++
+		}
+	}
+	more := int64(1) << 62
+	for _, t := range served {
+		more = min(more, t.executions-t.out)
+	}
+	if more != 0 && more != 1 { // the first token comes with the prompt, or a step after it
+		return nil
+	}
+	slices.SortFunc(order, func(a, b int) int { return f.CompareStart(list[a].Row, list[b].Row) })
+	weights := make([][]int64, len(list))
+	for _, i := range order {
+		for _, r := range list[i].Requests {
+			t := served[r]
+			w, parts := int64(1), t.executions-t.out-more+1
+			if t.done < parts {
+				w = max(1, t.in*(t.done+1)/parts-t.in*t.done/parts)
+			}
+			t.done++
+			weights[i] = append(weights[i], w)
+		}
+	}
+	return weights
+}

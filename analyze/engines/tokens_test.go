@@ -1,0 +1,47 @@
+package engines_test
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/optrace/optrace/analyze/engines"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/op"
+)
+
+// Jaeger's links have no weights. Requests state their tokens, and each step generates one for each of its requests.
+func TestTokensOfStepsWithoutWeights(t *testing.T) {
+	request := func(id byte, in, out int64) op.Record {
+		number := func(key string, n int64) op.Attr {
+			return op.Attr{Key: key, Value: strconv.FormatInt(n, 10), Type: op.AttrInt}
+		}
+		return op.Record{Span: &op.Span{
+			Name: "POST", TraceID: op.TraceID{id}, SpanID: op.SpanID{1}, Start: op.Known(int64(0)), Duration: 100,
+			Attrs: []op.Attr{{Key: "gen_ai.request.model", Value: "m"}, number("gen_ai.usage.input_tokens", in),
+				number("gen_ai.usage.output_tokens", out)},
+		}}
+	}
+	for name, c := range map[string]struct {
+		written [2]int64
+		want    [][]int64
+	}{
+		"a prompt in two parts":   {[2]int64{2, 2}, [][]int64{{50}, {51, 7}, {1, 1}}},
+		"several tokens at once":  {[2]int64{9, 2}, nil},
+		"a token after the first": {[2]int64{1, 1}, [][]int64{{50}, {51, 7}, {1, 1}}},
+	} {
+		f := trace.New()
+		f.KeepAttrs(engines.Keys()...)
+		f.Add(request(1, 101, c.written[0]))
+		f.Add(request(2, 7, c.written[1]))
+		for i, ids := range [][]byte{{1}, {1, 2}, {1, 2}} {
+			s := &op.Span{Name: "step", TraceID: op.TraceID{9, byte(i)}, SpanID: op.SpanID{1}, Start: op.Known(int64(10 * i)), Duration: 9}
+			for _, id := range ids {
+				s.Links = append(s.Links, op.Link{TraceID: op.TraceID{id}, SpanID: op.SpanID{1}})
+			}
+			f.Add(op.Record{Span: s})
+		}
+		f.Build()
+		check.Equal(t, name, c.want, engines.Tokens(f))
+	}
+}
