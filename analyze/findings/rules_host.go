@@ -147,10 +147,14 @@ func (l *list) before() (all []candidate) {
 		if slices.ContainsFunc(pauses, isSame) { // while the device is idle
 			continue
 		}
+		where := "outside of spans"
+		if most != a.Name {
+			where = "mostly in " + l.named(most)
+		}
 		f := says(HostGap, Where{Section: "critical_path", Operation: a.Name},
-			"%s spend %s on the host before their first operation, %s each, mostly in %s.",
+			"%s spend %s on the host before their first operation, %s each, %s.",
 			units.Plural(a.Count, "request")+" "+l.named(a.Name), l.part(a.BeforeNS), units.Duration(a.BeforeNS/a.Count),
-			l.named(most))
+			where)
 		f.Evidence = []Evidence{about("span", most), lasts("before the first operation", a.BeforeNS)}
 		f.Try = "profile what a request does before it reaches the engine: parsing, tokens, checks, the network"
 		saving := replay.Saving{NS: a.BeforeNS, HighNS: a.BeforeNS + a.QueuedNS}

@@ -25,8 +25,8 @@ type Alike struct {
 	// of the spans on the critical paths.
 	QueuedNS int64
 	QueuedIn map[string]int64
-	// BeforeNS is the requests' other time before their first operations, in spans that end before them. BeforeIn divides
-	// it by the names of spans. Failed counts requests that ended with an error.
+	// BeforeNS is the requests' other time before their first operations, in spans that end before them or before they
+	// came to an engine. BeforeIn divides it by the names of spans. Failed counts requests that ended with an error.
 	BeforeNS int64
 	BeforeIn map[string]int64
 	Failed   int64
@@ -80,7 +80,11 @@ func AlikeOf(f *trace.Forest) []Alike {
 					a.QueuedNS += ns
 					a.QueuedIn[name] += ns
 				}
-				if before := to - from - ns; before > 0 && f.End(row) <= window.To {
+				before := min(to, queued.from) - from
+				if f.End(row) <= window.To {
+					before = to - from - ns
+				}
+				if before > 0 {
 					a.BeforeNS += before
 					a.BeforeIn[name] += before
 				}

@@ -2,7 +2,6 @@ package requests
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -16,30 +15,18 @@ import (
 
 // queueFinder finds when requests waited in a queue. A queue is recorded by a span of a phase below the request, such as
 // "queue", or else by an attribute of an engine, or else by executions of the request's engine: they ran for others
-// between its start and its first execution. Other time before the first operation is the host's, such as of spans over
-// before the first execution.
+// between its start and its first execution, or else by a device that serves one request after the other. Other time before the first operation is the host's: that of spans that end
+// before the first execution, and time in which a waiting request would have joined an execution.
 type queueFinder struct {
-	forest *trace.Forest
-	spans  map[int32][]path.Window // by request, from phases or attributes
-	over   map[int32][]path.Window // other spans below each request
-	busy   map[engineKey]timeline.Times
+	forest  *trace.Forest
+	spans   map[int32][]path.Window // by request, from phases or attributes
+	over    map[int32][]path.Window // other spans below each request
+	engines map[engineKey]*engine
+	turns   map[int32]timeline.Times // of devices that serve one request at a time, by request
 }
 
-// engineKey tells engines apart: replicas of a service work on devices of their own.
-type engineKey struct {
-	service string
-	device  int32 // the first one
-}
-
-func keyOf(e *Execution) engineKey {
-	k := engineKey{e.Service, math.MaxInt32}
-	for _, r := range e.ops {
-		k.device = min(k.device, e.forest.Device(r))
-	}
-	return k
-}
-
-// queued is when a request waited in a queue: the part of times from one time to another.
+// queued is when a request waited in a queue: the part of times from one time to another. Before from it had not come to
+// the engine yet.
 type queued struct {
 	times    timeline.Times
 	from, to int64
@@ -67,8 +54,8 @@ func hasWord(name string, of ...string) bool {
 func (r *Requests) queueFinder() *queueFinder {
 	f := r.forest
 	q := &queueFinder{
-		forest: f, spans: make(map[int32][]path.Window), over: make(map[int32][]path.Window),
-		busy: make(map[engineKey]timeline.Times),
+		forest: f, spans: make(map[int32][]path.Window), over: make(map[int32][]path.Window), engines: r.findEngines(),
+		turns: r.findTurns(),
 	}
 	owner := f.RequestOwners()
 	named := make(map[int32]bool) // by span name
@@ -97,20 +84,6 @@ func (r *Requests) queueFinder() *queueFinder {
 		if _, known := q.spans[owner[row]]; e.QueueNS.V > 0 && (phases == 0 || !known) && f.Has(row, trace.FlagStart) {
 			q.add(owner[row], path.Window{Row: row, From: f.Start(row), To: f.Start(row) + min(e.QueueNS.V, f.Duration(row))})
 		}
-	}
-	executions := make(map[engineKey][]*Execution)
-	for i := range r.Shared {
-		if e := &r.Shared[i]; e.StartNS.Known {
-			executions[keyOf(e)] = append(executions[keyOf(e)], e)
-		}
-	}
-	for engine, list := range executions {
-		slices.SortFunc(list, func(a, b *Execution) int { return cmp.Compare(a.StartNS.V, b.StartNS.V) })
-		var busy timeline.Times
-		for _, e := range list {
-			busy.Add(e.StartNS.V, f.End(e.Root.Row))
-		}
-		q.busy[engine] = busy
 	}
 	return q
 }
@@ -144,16 +117,23 @@ func (q *queueFinder) of(r *Request) (waited queued) {
 			first = e
 		}
 	}
-	if first == nil {
-		return waited
+	begin := waited.to
+	if first != nil {
+		begin = first.StartNS.V
 	}
 	for _, w := range q.over[r.Root.Row] {
-		if w.To <= first.StartNS.V {
+		if w.To <= begin {
 			waited.from = max(waited.from, w.To)
 		}
 	}
+	if first == nil {
+		waited.times = q.turns[r.Root.Row]
+		return waited
+	}
+	e := q.engines[keyOf(first)]
+	waited.from = max(waited.from, e.absentUntil(first.StartNS.V))
 	waited.to = max(waited.from, min(waited.to, first.StartNS.V))
-	waited.times = q.busy[keyOf(first)]
+	waited.times = e.busy
 	return waited
 }
 

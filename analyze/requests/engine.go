@@ -1,0 +1,131 @@
+package requests
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/timeline"
+)
+
+// engineKey tells engines apart: replicas of a service work on devices of their own.
+type engineKey struct {
+	service string
+	device  int32 // the first one
+}
+
+func keyOf(e *Execution) engineKey {
+	k := engineKey{e.Service, math.MaxInt32}
+	for _, r := range e.ops {
+		k.device = min(k.device, e.forest.Device(r))
+	}
+	return k
+}
+
+// engine is what runs shared executions one after the other.
+type engine struct {
+	steps []*step // by start
+	busy  timeline.Times
+	// joinable has the starts of executions that a waiting request would have joined. It is empty unless all requests
+	// come to their first executions late: then something before the engine takes the time.
+	joinable []int64
+}
+
+type step struct {
+	*Execution
+	requests     []int32
+	weights      []int64
+	new, running int // requests that begin in it, and that are between their first and last executions
+}
+
+func (r *Requests) findEngines() map[engineKey]*engine {
+	all := make(map[engineKey]*engine)
+	for i := range r.Shared {
+		e := &r.Shared[i]
+		if !e.StartNS.Known {
+			continue
+		}
+		k := keyOf(e)
+		if all[k] == nil {
+			all[k] = new(engine)
+		}
+		x := &r.forest.Executions.List[i]
+		all[k].steps = append(all[k].steps, &step{Execution: e, requests: x.Requests, weights: x.Weights})
+	}
+	for _, e := range all {
+		slices.SortFunc(e.steps, func(a, b *step) int { return cmp.Compare(a.StartNS.V, b.StartNS.V) })
+		for _, s := range e.steps {
+			e.busy.Add(s.StartNS.V, s.StartNS.V+s.DurationNS)
+		}
+		e.findJoinable(r)
+	}
+	return all
+}
+
+// findJoinable finds the executions with room for more requests, without a prompt and without a new request. Engines
+// that let no request join others, or that have started some requests at once, have none.
+func (e *engine) findJoinable(r *Requests) {
+	first, last := make(map[int32]int), make(map[int32]int)
+	of := make(map[int32]int64) // the weight of a request in its last execution
+	largest := 0
+	for i, s := range e.steps {
+		largest = max(largest, len(s.requests))
+		for k, q := range s.requests {
+			if _, known := first[q]; !known {
+				first[q] = i
+				s.new++
+			}
+			last[q] = i
+			if s.weights != nil {
+				of[q] = s.weights[k]
+			}
+		}
+	}
+	var delays, durations []int64
+	for q, i := range first {
+		for k := i + 1; k <= last[q]; k++ {
+			e.steps[k].running++
+		}
+		if int(q) < r.forest.Len() {
+			delays = append(delays, e.steps[i].StartNS.V-r.forest.Start(q))
+		}
+	}
+	begin, join := 0, 0
+	for _, s := range e.steps {
+		if s.new == 0 {
+			durations = append(durations, s.DurationNS)
+			continue
+		}
+		begin++
+		join += min(1, s.running)
+	}
+	const usual, late, few = 2, 2, 20
+	if len(durations) == 0 || len(delays) == 0 || usual*join < begin {
+		return
+	}
+	median := sketch.Median(durations)
+	slices.Sort(delays)
+	if delays[len(delays)/few] < late*median {
+		return
+	}
+	for _, s := range e.steps {
+		prompt := s.weights == nil && 2*s.DurationNS > 3*median
+		for k, w := range s.weights {
+			prompt = prompt || w > of[s.requests[k]]
+		}
+		if !prompt && s.new == 0 && s.running < largest {
+			e.joinable = append(e.joinable, s.StartNS.V)
+		}
+	}
+}
+
+// absentUntil returns when a request whose first execution starts at a time had not come to the engine yet.
+func (e *engine) absentUntil(first int64) int64 {
+	i := sort.Search(len(e.joinable), func(i int) bool { return e.joinable[i] >= first })
+	if i == 0 {
+		return math.MinInt64
+	}
+	return e.joinable[i-1]
+}
