@@ -35,7 +35,8 @@ func TestTokensOfStepsWithoutWeights(t *testing.T) {
 		f.Add(request(1, 101, c.written[0]))
 		f.Add(request(2, 7, c.written[1]))
 		for i, ids := range [][]byte{{1}, {1, 2}, {1, 2}} {
-			s := &op.Span{Name: "step", TraceID: op.TraceID{9, byte(i)}, SpanID: op.SpanID{1}, Start: op.Known(int64(10 * i)), Duration: 9}
+			s := &op.Span{Name: "step", TraceID: op.TraceID{9, byte(i)}, SpanID: op.SpanID{1}, Duration: 9}
+			s.Start = op.Known(int64(10 * i))
 			for _, id := range ids {
 				s.Links = append(s.Links, op.Link{TraceID: op.TraceID{id}, SpanID: op.SpanID{1}})
 			}

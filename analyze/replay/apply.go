@@ -94,7 +94,7 @@ func (g *Graph) limit(s *selection, v *variant, change func(r int32, ns int64) i
 	}
 }
 
-// scaleHost changes all time of hosts, or that of a rank.
+// scaleHost changes all time of hosts, or of the hosts of a rank.
 func (g *Graph) scaleHost(c Change, v *variant) (n int64, err error) {
 	ofRank := make(map[int32]bool) // processes
 	if c.Select != "" {

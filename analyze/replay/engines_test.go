@@ -18,7 +18,8 @@ func TestTokensWaitForThePromptOfAnotherEngine(t *testing.T) {
 			tracetest.OpAt(service, 2, 1, start, end).In(in).Of(service).On(device),
 		}
 	}
-	specs := []tracetest.Spec{tracetest.SpanAt("POST", 1, 0, 0, 100*us).In(1), tracetest.SpanAt("POST", 1, 0, 0, 90*us).In(2)}
+	specs := []tracetest.Spec{tracetest.SpanAt("POST", 1, 0, 0, 100*us).In(1)}
+	specs = append(specs, tracetest.SpanAt("POST", 1, 0, 0, 90*us).In(2))
 	specs = append(specs, step(3, "prefill", "cuda:0", 0, 10*us, 2)...)
 	specs = append(specs, step(4, "prefill", "cuda:0", 10*us, 60*us, 1)...)
 	specs = append(specs, step(5, "decode", "cuda:1", 10*us, 90*us, 2)...)

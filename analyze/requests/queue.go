@@ -15,8 +15,9 @@ import (
 
 // queueFinder finds when requests waited in a queue. A queue is recorded by a span of a phase below the request, such as
 // "queue", or else by an attribute of an engine, or else by executions of the request's engine: they ran for others
-// between its start and its first execution, or else by a device that serves one request after the other. Other time before the first operation is the host's: that of spans that end
-// before the first execution, and time in which a waiting request would have joined an execution.
+// between its start and its first execution, or else by a device that serves one request after the other. Other time
+// before the first operation is the host's, such as of spans over before the first execution, and time in which a waiting
+// request would have joined an execution.
 type queueFinder struct {
 	forest  *trace.Forest
 	spans   map[int32][]path.Window // by request, from phases or attributes

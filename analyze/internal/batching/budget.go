@@ -5,7 +5,7 @@ import "math"
 // course is what the requests of an engine have done.
 type course struct {
 	*Engine
-	done []int     // executions, or those behind the prompt if the engine has a budget
+	done []int     // executions, or only behind the prompt if the engine has a budget
 	read []float64 // tokens of prompts
 }
 
@@ -61,7 +61,7 @@ func (c *course) isDone(i int) bool {
 	return c.read[i] >= q.tokens.Weight && q.Prompt+c.done[i] == len(q.Loads)
 }
 
-// part returns the load of at most some tokens of a prompt, behind those that are read. Each attends to all before it.
+// part returns the load of at most some tokens of a prompt, behind the tokens read before. Each attends to all before it.
 func (q *Request) part(read, most float64) Load {
 	tokens := min(most, q.tokens.Weight-read)
 	share := (tokens*tokens + 2*tokens*read) / (q.tokens.Weight * q.tokens.Weight)

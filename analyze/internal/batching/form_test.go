@@ -49,7 +49,9 @@ func run(arrivals []int64, steps []map[int]float64) (*batching.Engine, batching.
 // Batches formed again are the recorded ones: prompts in parts keep to the tokens of a step, and a batch that ends before
 // the next one keeps others out.
 func TestBatchesFormedAgainAreTheRecordedOnes(t *testing.T) {
-	divided := []map[int]float64{{0: 100}, {0: 100}, {0: 100}, {0: 60, 1: 40}, {0: 1, 1: 20, 2: 30}, {0: 1, 1: 1, 2: 1}, {2: 1}}
+	divided := []map[int]float64{
+		{0: 100}, {0: 100}, {0: 100}, {0: 60, 1: 40}, {0: 1, 1: 20, 2: 30}, {0: 1, 1: 1, 2: 1}, {2: 1},
+	}
 	alone := []map[int]float64{{0: 50}, {0: 1}, {0: 1}, {0: 1}, {1: 20, 2: 30}, {1: 1, 2: 1}, {2: 1}}
 	for name, c := range map[string]struct {
 		steps  []map[int]float64
