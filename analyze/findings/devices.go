@@ -27,8 +27,8 @@ type uneven struct {
 	// ns is the operation time above the mean, p the probability of such an excess by chance.
 	ns int64
 	p  float64
-	// graded is set if other devices differ as well.
-	graded bool
+	// graded is set if other devices differ as well, counted if nothing but the number of operations tells its work.
+	graded, counted bool
 }
 
 // blamed is a device that holds up the others in the collectives of a group.
@@ -102,6 +102,9 @@ func (l *list) evenOut(u *uneven, f *Finding) []replay.Change {
 		return change(replay.Balance, "kind=compute")
 	}
 	f.Try = "compare its clocks, temperature and neighbours with those of the others"
+	if u.counted {
+		f.Try = "compare its share of tokens, which was not recorded, its clocks and its temperature with other devices"
+	}
 	selection := "kind=compute,device=" + u.DeviceID
 	if u.Rank.Known {
 		selection = "kind=compute,rank=" + u.Rank.String()
@@ -203,6 +206,7 @@ func (l *list) mostWork() *uneven {
 			known = known && v > 0
 		}
 		if ratio := timesOthers(m.count(u.DeviceWork), sum, n); known && ratio > u.work {
+			u.counted = u.work == 0 && m.of == "operations"
 			u.work, u.of = ratio, m.of
 		}
 	}
@@ -235,8 +239,8 @@ func (u *uneven) text() string {
 	if u.hasMore() {
 		return fmt.Sprintf("It has %s times the %s of the others.", ratio(u.work), u.of)
 	}
-	return fmt.Sprintf("Its operations take %s times as long as those of the others for %s times the work.",
-		ratio(u.time), ratio(u.work))
+	return fmt.Sprintf("Its operations take %s times as long as those of the others for %s times the %s.",
+		ratio(u.time), ratio(u.work), u.of)
 }
 
 func probability(p float64) string {

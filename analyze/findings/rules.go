@@ -20,7 +20,7 @@ type rule struct {
 
 // rules are tried in this order.
 var rules = []rule{
-	{"straggler", Straggler, (*list).stragglers},
+	{"straggler", Straggler, (*list).unevenDevices},
 	{"input_wait", HostGap, (*list).loaders},
 	{"pageable_copy", Copies, (*list).slowCopies},
 	{"allocator", HostGap, (*list).allocator},

@@ -118,6 +118,48 @@ func (l *list) sends(c *communications, f Finding) []candidate {
 	return []candidate{{Finding: f, changes: c.changes(replay.Overlap), atMost: true}}
 }
 
+// unevenDevices finds stragglers. Of a stage of a pipeline with more work, the others wait for what it has above the mean,
+// without the part of one microbatch: the first and the last one of a step wait for no other.
+func (l *list) unevenDevices() []candidate {
+	all := l.stragglers()
+	n := l.microbatches()
+	if n <= 1 || l.late != nil || len(all) == 0 || all[0].Kind != Imbalance || len(all[0].changes) == 0 {
+		return all
+	}
+	most := l.mostWork()
+	mean := -most.ns
+	for _, ns := range most.BlockNS {
+		mean += ns
+	}
+	even := mean + mean*(l.devicesNum-1)/n // of equal stages, with the pipeline's start and end
+	ns := min(most.ns*(n-1)/n, l.whole-even)
+	all[0].changes = nil
+	all[0].saving = replay.Saving{NS: ns, LowNS: ns / 2, HighNS: most.ns}
+	return all
+}
+
+// microbatches returns how many microbatches the stages of a pipeline send each other in a step, by the number of their
+// sends and receives: each goes forward and back between two stages. It is 0 where most communication is of another kind.
+func (l *list) microbatches() int64 {
+	var n, ns, others int64
+	for i := range l.Operations {
+		o := &l.Operations[i]
+		name := l.transferName(o.Operation)
+		switch isSide := collective.IsSend(name) || collective.IsReceive(name); {
+		case o.Side != "" || o.Kind != op.KindCollective.String():
+		case isSide:
+			n += o.Count
+			ns += o.SumNS
+		default:
+			others += o.SumNS
+		}
+	}
+	if 2*others > ns {
+		return 0
+	}
+	return n / max(1, 4*(l.devicesNum-1)*max(1, l.rounds()))
+}
+
 // receives finds receives that wait for a late peer: beyond the shortest of the same name. One that takes no longer
 // than others of its name may be a slow link, and nothing is said.
 func (l *list) receives(c *communications, f Finding) []candidate {
@@ -136,7 +178,8 @@ func (l *list) receives(c *communications, f Finding) []candidate {
 	for i := range changes {
 		changes[i].Factor = 1 - float64(waits)/float64(c.ns)
 	}
-	return []candidate{{Finding: f, changes: changes, atMost: true}}
+	isUneven := slices.ContainsFunc(l.unevenDevices(), func(s candidate) bool { return s.Kind == Imbalance })
+	return []candidate{{Finding: f, changes: changes, atMost: true, isEffect: isUneven}}
 }
 
 // changes returns the change of each operation, or of all communication.

@@ -102,17 +102,22 @@ func isOperator(name string) bool { return strings.Contains(name, "::") }
 
 // pauses finds idle time of devices while the host runs one operation for long, or records nothing.
 func (l *list) pauses() (all []candidate) {
-	const long = 1_000_000 // ns
 	rounds := max(1, l.rounds())
-	launching := make(map[string]bool)
+	launched := make(map[string]int64) // the time of what each operation launched
 	for i := range l.Operators.Rows {
 		o := &l.Operators.Rows[i]
-		launching[o.Operator] = launching[o.Operator] || o.DeviceTotalNS > 0
+		launched[o.Operator] += o.DeviceTotalNS
 	}
 	for _, h := range l.Extent.Host {
 		n := l.timesCalled(h)
-		isLong := n > 0 && (n <= 2*rounds || h.TimeNS/n >= long)
-		if len(l.Extent.Devices) == 0 || launching[h.Operation] || attrkey.IsInput(h.Operation) ||
+		isPause := h.IsOp && launched[h.Operation] == 0
+		if !isPause && !l.byRequest && h.Longest.HostNS >= longPause { // it may launch copies, as a checkpoint does, once idle for long
+			calls, computed := l.within(&h)
+			n = calls
+			isPause = computed == 0 && 2*n*h.Longest.HostNS >= h.TimeNS
+		}
+		isLong := n > 0 && (n <= 2*rounds || h.TimeNS/n >= longPause)
+		if len(l.Extent.Devices) == 0 || !isPause || attrkey.IsInput(h.Operation) ||
 			isOperator(h.Operation) || !isLong || l.inFirst(h.Longest) || l.isStartUp(h) {
 			continue
 		}
@@ -174,28 +179,39 @@ func (l *list) isWithinExecution(from, to int64) bool {
 	})
 }
 
-// untraced returns the place with the most idle time in which the host recorded nothing, nil without any, and the sum
-// over all places. Time without a request does not count, but that between the steps of a loop does.
-func (l *list) untraced() (place *timeline.Place, ns int64) {
-	of := func(p *timeline.Place) int64 {
-		if l.betweenNS > 0 {
-			return p.UntracedNS
-		}
-		return min(p.UntracedNS, p.SumNS-p.NoRequestNS)
-	}
+// untraced returns the place with the most idle time in which the host recorded no operation, nil without any, that
+// time, and the sum over all places, inRanges of it in ranges and calls that do not wait. Time without a request does not
+// count, but that between the steps of a loop does.
+func (l *list) untraced(isRange map[string]bool) (place *timeline.Place, most, ns, inRanges int64) {
 	for i := range l.Places {
 		p := &l.Places[i]
-		ns += of(p)
-		if p.After != key.Other && (place == nil || of(p) > of(place)) {
-			place = p
+		within := int64(0)
+		for name, ns := range p.HostNS {
+			if isRange[name] {
+				within += ns
+			}
+		}
+		here := p.UntracedNS + within
+		if l.betweenNS == 0 {
+			here = min(here, p.SumNS-p.NoRequestNS)
+		}
+		if l.inFirst(timeline.HostGap{StartNS: p.MaxStartNS, DurationNS: p.MaxNS}) { // it has its own finding
+			here = max(0, here-p.MaxNS*l.devicesNum)
+		}
+		ns += here
+		inRanges += min(here, within)
+		if p.After != key.Other && (place == nil || here > most) {
+			place, most = p, here
 		}
 	}
-	return place, ns
+	return place, most, ns, inRanges
 }
 
-// unrecorded finds idle time in which the host recorded nothing, by the place with the most of it.
+// unrecorded finds idle time in which the host recorded no operation, by the place with the most of it.
 func (l *list) unrecorded() []candidate {
-	place, ns := l.untraced()
+	isRange := l.ranges()
+	place, most, ns, inRanges := l.untraced(isRange)
+	inRanges /= l.devicesNum
 	ns /= l.devicesNum
 	if place == nil || !l.enough(ns) {
 		return nil
@@ -207,33 +223,45 @@ func (l *list) unrecorded() []candidate {
 	if 2*place.WaitCount > place.Count && place.Wait != place.After {
 		after += " (" + l.named(place.Wait) + ")"
 	}
-	isBetween := l.betweenNS > 0 && 2*place.NoRequestNS > place.UntracedNS
+	isBetween := l.betweenNS > 0 && 2*place.NoRequestNS > most
 	between := ""
 	if isBetween {
 		between = " between steps,"
 	}
-	text := fmt.Sprintf("The device is idle %s%s while the host runs code that records nothing", l.part(ns), between)
+	runs := "code that records nothing"
+	if 10*inRanges >= ns {
+		runs = "no operation"
+	}
+	text := fmt.Sprintf("The device is idle %s%s while the host runs %s", l.part(ns), between, runs)
 	where := Where{Section: "idle", Operation: place.After}
 	where.FromNS, where.ToNS = op.Known(place.MaxStartNS), op.Known(place.MaxStartNS+place.MaxNS)
 	f := says(HostGap, where, "%s: %s after %s, until %s, %s each.%s", text, units.Plural(place.Count, "time"), after,
-		l.named(place.Until), units.Duration(place.UntracedNS/place.Count), l.inCalls(ns))
+		l.named(place.Until), units.Duration(most/place.Count), l.inCalls(ns, isRange))
 	f.Evidence = []Evidence{
 		about("after", place.After), about("until", place.Until), times("gaps", place.Count),
-		lasts("nothing recorded", place.UntracedNS),
+		lasts("nothing recorded", most),
 	}
 	f.Try = "profile the host's code between these two operations"
+	if attrkey.IsRead(place.After) {
+		f.Try += "; read the value once every N steps"
+	}
 	if isBetween {
 		f.Try = "prepare the next step, such as its input, while the devices work on this one"
 	}
-	return []candidate{{Finding: f, changes: change(replay.Pauses, ""), atMost: true}}
+	c := candidate{Finding: f, changes: change(replay.Pauses, ""), atMost: true}
+	if 2*inRanges >= ns && l.replay(&c.saving, c.changes) { // ranges that are no pauses have pauses, too
+		most := inRanges * l.devicesNum
+		c.saving.NS, c.saving.HighNS = min(c.saving.NS, most), min(c.saving.HighNS, most)
+	}
+	return []candidate{c}
 }
 
-// inCalls names the host calls during most of an idle time, "" if no call is known.
-func (l *list) inCalls(idle int64) string {
+// inCalls names the ranges and calls of the host during most of an idle time, "" if no call is known.
+func (l *list) inCalls(idle int64, isRange map[string]bool) string {
 	var most []string
 	for i := range l.Extent.Calls {
 		c := &l.Extent.Calls[i]
-		if ns := min(c.TimeNS/l.devicesNum, idle); 10*ns >= idle && len(most) < 3 {
+		if ns := min(c.TimeNS/l.devicesNum, idle); isRange[c.Operation] && 10*ns >= idle && len(most) < 3 {
 			most = append(most, l.named(c.Operation)+" "+units.Duration(ns))
 		}
 	}

@@ -204,6 +204,26 @@ func TestRules(t *testing.T) {
 			r.launch("aten::mm", "gemm", op.KindCompute, ms)
 			r.at = r.free
 		})},
+		{"a long call that launches little", "pauses", "while the host runs save (20 times)", repeat(func(r *run, _ int) {
+			e := r.launch("save", "Memcpy DtoH", op.KindMemory, ms/10)
+			r.records[len(r.records)-2].Entry.Duration = 2 * ms
+			r.at = e.Launch.V - 1_000_000_000 + 2*ms
+			r.launch("aten::mm", "gemm", op.KindCompute, ms)
+			r.at = r.free
+		})},
+		{"a host that launches late within a range", "launch_bound", "Launch bound", repeat(func(r *run, _ int) {
+			e := r.host("optimizer", 0)
+			for range 10 {
+				r.launch("aten::mul", "mul", op.KindCompute, 20_000).ParentSpanID = e.SpanID
+				r.host("aten::view", 150_000)
+			}
+			e.Duration = r.at + 1_000_000_000 - e.Start.V
+		})},
+		{"a long range", "pauses", "while the host runs no operation: 19 times after aten::mm", repeat(func(r *run, _ int) {
+			r.call("save", 2*ms)
+			r.launch("aten::mm", "gemm", op.KindCompute, ms)
+			r.at = r.free
+		})},
 		{"input", "input_wait", "(DataLoader) runs 20 times, 1.00 ms each", repeat(func(r *run, _ int) {
 			r.call("enumerate(DataLoader)", ms)
 			r.launch("aten::mm", "gemm", op.KindCompute, ms)
@@ -236,6 +256,68 @@ func TestRulesAreDocumented(t *testing.T) {
 			t.Errorf("%s has no definition, or no advice", name)
 		}
 	}
+}
+
+// A long span without work in it is a pause of its rank, though other spans of the host belong to operations.
+func TestALongSpanIsAPause(t *testing.T) {
+	const ms = 1_000_000
+	var r run
+	for i := range 20 {
+		if i == 10 {
+			r.records = append(r.records, op.Record{Span: &op.Span{
+				Name: "save", TraceID: op.TraceID{1}, SpanID: op.SpanID{9, 9},
+				ParentSpanID: op.SpanID{8, 8},
+				Start:        op.Known(1_000_000_000 + r.at), Duration: 9 * ms,
+			}})
+			r.at += 9 * ms
+		}
+		r.launch("aten::mm", "gemm", op.KindCompute, ms)
+		r.at = r.free
+	}
+	for _, x := range r.records {
+		if x.Entry != nil && x.Entry.Side == op.SideHost {
+			x.Entry.ParentSpanID = op.SpanID{8, 8}
+		}
+	}
+	r.records = append(r.records, op.Record{Span: &op.Span{
+		Name: "train", TraceID: op.TraceID{1}, SpanID: op.SpanID{8, 8},
+		Start: op.Known(int64(1_000_000_000)), Duration: r.at,
+	}})
+	f := only(found(t, r.records...), "pauses")
+	check.Equal(t, "text", "The device is idle 9.00 ms (30.9 %) while the host runs save (1 time).", f.Text)
+}
+
+// Equal stages of a pipeline save what the largest has above the mean, less the part of one microbatch.
+func TestAnUnevenStageSavesWhatItHasAboveTheMean(t *testing.T) {
+	const (
+		ms    = 1_000_000
+		steps = 4
+		micro = 8
+	)
+	var records []op.Record
+	add := func(rank, step, start, ns int64, kind op.Kind, name string) {
+		e := op.Entry{
+			Operation: name, Kind: kind, DeviceID: "cuda:0", Rank: op.Known(rank), Step: op.Known(step),
+			Stream: op.Known(int64(kind)), Start: op.Known(1_000_000_000 + start), Duration: ns,
+		}
+		if kind == op.KindCompute {
+			e.FLOPs = op.Known(ns)
+		} else {
+			e.Collective = &op.Collective{Name: name, Group: "pipeline", PeerRank: op.Known(1 - rank)}
+		}
+		records = append(records, op.Record{Entry: &e})
+	}
+	for i := range int64(steps * micro) {
+		at := i*3*ms + i/micro*2*ms // in the end of a step the second stage computes, and sends back
+		add(0, i/micro, at, 3*ms, op.KindCompute, "gemm")
+		add(1, i/micro, at+3*ms, ms, op.KindCompute, "gemm")
+		for rank := range int64(2) {
+			add(rank, i/micro, at+3*ms, 1_000*(2+rank), op.KindCollective, []string{"send", "recv"}[rank])
+			add(1-rank, i/micro, at+4*ms, 1_000*(2+rank), op.KindCollective, []string{"send", "recv"}[rank])
+		}
+	}
+	f := only(found(t, records...), "imbalance")
+	check.Equal(t, "saved", int64(steps*(micro-1)*ms), f.SavedNS.V)
 }
 
 // Copies from pinned memory are faster, and the host need not wait for them: a step of 4 ms takes 1 ms.

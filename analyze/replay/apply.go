@@ -182,19 +182,19 @@ func (g *Graph) noWait(s *selection, v *variant) {
 	}
 }
 
-// balance gives each device the mean of the devices' work on an operation in a step.
+// balance gives each device the mean of the devices' work on an operation of an operator in a step.
 func (g *Graph) balance(s *selection, v *variant) {
 	f := g.forest
 	type share struct {
-		name   int32
-		step   int64
-		device int32
+		name, device int32
+		operator     string
+		step         int64
 	}
 	work := make(map[share]int64)
 	total := make(map[share]int64) // device none
 	counts := make(map[share]int64)
 	of := func(r int32) (share, bool) {
-		k := share{f.Name(r), f.Step(r), f.Device(r)}
+		k := share{f.Name(r), f.Device(r), f.LauncherName(r), f.Step(r)}
 		return k, s.rows[r] && g.isOnDevice(r) && f.Kind(r) != op.KindCollective
 	}
 	for r := range f.Rows() {
@@ -202,15 +202,16 @@ func (g *Graph) balance(s *selection, v *variant) {
 		if !ok {
 			continue
 		}
+		all := share{k.name, none, k.operator, k.step}
 		if work[k] == 0 {
-			counts[share{k.name, k.step, none}]++
+			counts[all]++
 		}
 		work[k] += f.Duration(r)
-		total[share{k.name, k.step, none}] += f.Duration(r)
+		total[all] += f.Duration(r)
 	}
 	g.limit(s, v, func(r int32, ns int64) int64 {
 		k, ok := of(r)
-		all := share{k.name, k.step, none}
+		all := share{k.name, none, k.operator, k.step}
 		if !ok || work[k] == 0 {
 			return ns
 		}

@@ -53,6 +53,8 @@ type builder struct {
 	parts         []int32   // rows of collectives
 	joins         []int32   // the point of the collective of each part
 	launched      [][]int32 // rows by process and launch
+	// handed has the points of threads that were silent, with the points of other threads after which they go on.
+	handed map[int32]int32
 }
 
 // New returns the graph of a recording. Its points and edges are found when they are first needed.
@@ -77,6 +79,7 @@ func (g *Graph) complete() {
 	g.end = repeat(rows)
 	b := &builder{
 		Graph: g, g: &g.g, launch: repeat(rows), laneByRow: repeat(rows), laneOfProcess: repeat(len(g.loops)),
+		handed: make(map[int32]int32),
 	}
 	b.collect()
 	b.addOps()
@@ -275,7 +278,11 @@ func (b *builder) trees() {
 		p := f.Tree.Parent[r]
 		if onHost && p != trace.NoRow && b.begin[p] != none && b.laneOf(p) != b.laneOf(r) &&
 			b.g.slack(b.begin[p], b.begin[r]) >= 0 {
-			b.wait(b.begin[r], b.begin[p], usualHost, onThread)
+			if other, known := b.handed[b.begin[r]]; known && b.g.At(other) >= b.g.At(b.begin[p]) {
+				b.g.connect(b.begin[p], b.begin[r], min(usualHost, b.g.slack(b.begin[p], b.begin[r])), onThread)
+			} else {
+				b.wait(b.begin[r], b.begin[p], usualHost, onThread)
+			}
 		}
 		if b.launch[r] != none && p != trace.NoRow && b.begin[p] != none {
 			if before, known := launched[p]; !known || b.launchOf(r) < b.launchOf(before) {

@@ -44,7 +44,8 @@ type candidate struct {
 // devicePlan has what the operations of devices wait for.
 type devicePlan struct {
 	stream []int32 // by index in ops, the operation before on the stream, or none
-	// work is the operation of another stream launched before a collective by the same thread, by row.
+	// work is the operation of another stream launched before a collective by the same thread, or since by another one
+	// that computes on its device, by row.
 	work  map[int32]int32
 	usual [2][numClasses]int64
 	byEnd [][]int32 // by process, operations by end, once needed
@@ -69,13 +70,24 @@ func (b *builder) plan() *devicePlan {
 		last[stream] = r
 	}
 	work := repeat(len(b.lanes.Values)) // by lane
+	computed := repeat(len(f.Devices.Keys))
 	for _, rows := range b.launched {
 		for _, r := range rows {
-			l := b.laneOf(r)
-			if f.Kind(r) != op.KindCollective {
+			l, d := b.laneOf(r), f.Device(r)
+			switch before := work[l]; {
+			case f.Kind(r) != op.KindCollective:
 				work[l] = r
-			} else if work[l] != none && f.DeviceStreamOf(work[l]) != f.DeviceStreamOf(r) {
-				p.work[r] = work[l]
+				if f.Kind(r) == op.KindCompute {
+					computed[d] = r
+				}
+			case before == none:
+			default: // another thread may have computed since, as PyTorch's backward pass does
+				if c := computed[d]; c != none && f.Launch(c) > f.Launch(before) {
+					before = c
+				}
+				if f.DeviceStreamOf(before) != f.DeviceStreamOf(r) {
+					p.work[r] = before
+				}
 			}
 		}
 	}

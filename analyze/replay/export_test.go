@@ -20,4 +20,6 @@ func (g *Graph) Differences() (points, moved int) {
 func (g *Graph) Complete() { g.build() }
 
 // UnexplainedWithin returns the unexplained share and its bound.
-func (g *Graph) UnexplainedWithin() (share, bound float64) { return g.unexplained(), g.mostUnexplained() }
+func (g *Graph) UnexplainedWithin() (share, bound float64) {
+	return g.unexplained(), g.mostUnexplained()
+}

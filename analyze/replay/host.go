@@ -141,12 +141,12 @@ func (b *builder) goOn(point, lane int32, lanes, last []int32) {
 			other = last[l]
 		}
 	}
-	switch {
-	case other == none:
-	case before == none:
-		b.g.connect(other, point, b.g.slack(other, point), onThread)
-	case 2*b.g.slack(other, point) < lag:
-		b.g.connect(other, point, b.g.slack(other, point), onThread)
+	if other == none || before != none && 2*b.g.slack(other, point) >= lag {
+		return
+	}
+	b.g.connect(other, point, b.g.slack(other, point), onThread)
+	b.handed[point] = other
+	if before != none {
 		b.g.Set(^(point >> 1), usualHost)
 	}
 }

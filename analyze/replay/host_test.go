@@ -90,7 +90,7 @@ func TestAPauseBeforeARemovedOperationStays(t *testing.T) {
 	check.Equal(t, "saved with the usual time", int64(100*30_000), saved(t, recordedOf(ops...), "remove b"))
 }
 
-// An operation of the host that is taken out takes those within it along.
+// An operation of the host that is taken out takes the ones within it along.
 func TestOperationsWithinOneGoWithIt(t *testing.T) {
 	f := trace.New()
 	for i, o := range []timed{

@@ -138,7 +138,7 @@ func TestAShorterOperationNeverMakesTheRunLonger(t *testing.T) {
 	})
 }
 
-// The recordings are of an H100. The gains are those of an independent replay.
+// The recordings are of an H100. The gains come from an independent replay.
 func TestGainsOnRealTraces(t *testing.T) {
 	for _, c := range []struct {
 		file, change string

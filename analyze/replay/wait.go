@@ -51,39 +51,78 @@ func (b *builder) marks() *streamWaits {
 		}
 		before := firstAfter(all, until, b.launchOf)
 		from := firstAfter(all, e.start, b.launchOf)
-		if r := b.waiting(all[from:min(len(all), from+searched)], e, c); r != none {
-			w.marked[r] = append(w.marked[r], lastOn(all[:before], func(x int32) bool {
-				if c.OnStream.Known {
-					return streamOf(x) == c.OnStream
-				}
-				return streamOf(x) != streamOf(r)
-			})...)
+		awaited := func(r int32) (after []int32, isTight bool) {
+			if c.OnStream.Known {
+				return lastOn(all[:before], func(x int32) bool { return streamOf(x) == c.OnStream }), false
+			}
+			return b.awaited(all[:before], r)
+		}
+		if r := b.waiting(all[from:min(len(all), from+searched)], e, c, awaited); r != none {
+			after, _ := awaited(r)
+			w.marked[r] = append(w.marked[r], after...)
 		}
 	}
 	b.recordedWaits(w)
 	return w
 }
 
-// waiting returns the operation that waits after a call of …StreamWaitEvent, given those launched after it, or none. It
-// is the first of the call's stream, by any thread. Without a stream it is the next of the call's thread if that is soon,
-// otherwise the next of any thread: PyTorch's autograd thread calls for the optimizer of the main thread.
-func (b *builder) waiting(after []int32, e *event, c *trace.Call) int32 {
+// awaited returns what r may wait for among the operations launched before it, on a stream that is not known: of the last
+// on each other stream the one that ends as r starts, which is tight, or else the latest to be launched.
+func (b *builder) awaited(before []int32, r int32) (after []int32, isTight bool) {
+	const near = 300
+	f := b.forest
+	seen := []int32{f.DeviceStreamOf(r)}
+	for i := len(before) - 1; i >= max(0, len(before)-near); i-- {
+		stream := f.DeviceStreamOf(before[i])
+		if slices.Contains(seen, stream) {
+			continue
+		}
+		seen = append(seen, stream)
+		if slack := f.Start(r) - f.End(before[i]); slack >= 0 && slack <= longestWindow {
+			return before[i : i+1], true
+		}
+	}
+	return lastOn(before, func(x int32) bool { return f.DeviceStreamOf(x) != seen[0] }), false
+}
+
+// waiting returns the operation that waits after a call of …StreamWaitEvent, given the ones launched after it and what each
+// of them would wait for, or none. It is the first of the call's stream, by any thread. Without a stream it is one that
+// the call's thread launches soon: of the first on each stream, the one that starts as what it waits for ends, as FSDP
+// launches a gather in between, or else the first. Otherwise it is the next of any thread: PyTorch's autograd thread calls
+// for the optimizer of the main thread.
+func (b *builder) waiting(after []int32, e *event, c *trace.Call, awaited func(r int32) ([]int32, bool)) int32 {
 	const soon = 200 * microsecond
-	first := none
+	f := b.forest
+	first, next := none, none
+	var streams []int32
 	for _, r := range after {
-		isStream := b.forest.Names.Lanes.Values[b.forest.Lane(r)].Stream == c.Stream
+		stream := f.DeviceStreamOf(r)
+		isSoon := b.launchOf(r) <= e.end+soon
 		switch {
-		case c.Stream.Known && isStream:
-			return r
 		case c.Stream.Known:
-		case b.events[b.launch[r]].lane == e.lane && b.launchOf(r) <= e.end+soon:
-			return r
+			if f.Names.Lanes.Values[f.Lane(r)].Stream == c.Stream {
+				return r
+			}
+			continue
 		case first == none:
 			first = r
 		}
-		if !c.Stream.Known && b.launchOf(r) > e.end+soon {
+		if !isSoon {
 			break
 		}
+		if b.events[b.launch[r]].lane != e.lane || slices.Contains(streams, stream) {
+			continue
+		}
+		streams = append(streams, stream)
+		if next == none {
+			next = r
+		}
+		if _, isTight := awaited(r); isTight {
+			return r
+		}
+	}
+	if next != none {
+		return next
 	}
 	return first
 }

@@ -82,8 +82,8 @@ func naiveHost(n *tracetest.NaiveTree, calls []trace.Call, e *timeline.Extent) (
 	for _, d := range devices {
 		ranked := false // the device's rank has host operations
 		for i, s := range n.Specs {
-			ranked = ranked || s.IsOp && !s.DeviceSide() && !s.Timeless && !n.Repeat[i] && s.End > s.Start &&
-				d.Rank.Known && s.Rank == d.Rank
+			ranked = ranked || !s.DeviceSide() && !s.Timeless && !n.Repeat[i] && s.End > s.Start &&
+				d.Rank.Known && naiveRank(n, i) == d.Rank
 		}
 		var gap timeline.HostGap
 		within := make(map[string]int64)
@@ -115,7 +115,7 @@ func naiveHost(n *tracetest.NaiveTree, calls []trace.Call, e *timeline.Extent) (
 				case !s.RunsAt(at):
 				case s.DeviceSide():
 					busy = busy || s.DeviceKey() == d.Key
-				case ranked && !(s.IsOp && s.Rank == d.Rank):
+				case ranked && naiveRank(n, i) != d.Rank:
 				case last == nil || s.Start > last.Start || s.Start == last.Start && s.End < last.End:
 					last = s
 				case s.Start == last.Start && s.End == last.End:
@@ -139,6 +139,26 @@ func naiveHost(n *tracetest.NaiveTree, calls []trace.Call, e *timeline.Extent) (
 		endGap()
 	}
 	return times, unclear
+}
+
+// naiveRank returns the rank of an operation. A span has one if all operations in its trace have it.
+func naiveRank(n *tracetest.NaiveTree, i int) op.Int {
+	s := &n.Specs[i]
+	if s.IsOp {
+		return s.Rank
+	}
+	ranks := make(map[op.Int]bool)
+	for k := range n.Specs {
+		if o := &n.Specs[k]; o.IsOp && o.Trace == s.Trace {
+			ranks[o.Rank] = true
+		}
+	}
+	for rank := range ranks {
+		if len(ranks) == 1 {
+			return rank
+		}
+	}
+	return op.Int{}
 }
 
 // lastCall returns the running call of a rank that started last, any rank's if unknown. Ties go to shorter calls, then

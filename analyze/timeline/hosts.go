@@ -58,6 +58,7 @@ func newHosts(f *trace.Forest, owners []int32) hosts {
 		forest: f, rows: map[op.Int]*layer{{}: {}}, calls: map[op.Int]*layer{{}: {}}, long: make(map[longKey][]interval),
 		first: trace.MaxTime, last: -trace.MaxTime,
 	}
+	ranks := ranksOf(f)
 	for r := range f.Rows() {
 		if !f.Has(r, trace.FlagStart) || f.Has(r, trace.FlagRepeat) {
 			continue
@@ -66,7 +67,7 @@ func newHosts(f *trace.Forest, owners []int32) hosts {
 		if f.IsDeviceSide(r) || f.Duration(r) == 0 || owners != nil && owners[r] == r && len(f.Tree.Children(r)) > 0 {
 			continue
 		}
-		rank := op.Int{}
+		rank := ranks[f.Trace(r)]
 		if f.Has(r, trace.FlagOp) {
 			rank = f.DeviceKey(r).Rank
 		}
@@ -78,6 +79,22 @@ func newHosts(f *trace.Forest, owners []int32) hosts {
 		}
 	}
 	return h
+}
+
+// ranksOf returns the rank of all operations of each trace, unknown if they have several. Spans have no rank of their own.
+func ranksOf(f *trace.Forest) map[int32]op.Int {
+	ranks := make(map[int32]op.Int)
+	for r := range f.Rows() {
+		if !f.Has(r, trace.FlagOp) {
+			continue
+		}
+		rank := f.DeviceKey(r).Rank
+		if before, known := ranks[f.Trace(r)]; known && before != rank {
+			rank = op.Int{}
+		}
+		ranks[f.Trace(r)] = rank
+	}
+	return ranks
 }
 
 func addMember(layers map[op.Int]*layer, rank op.Int, i int32) {

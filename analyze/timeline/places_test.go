@@ -49,8 +49,9 @@ func naiveIdle(n *tracetest.NaiveTree, calls []trace.Call) (ns [2]int64) {
 	for _, key := range tracetest.DevicesOf(n.Specs) {
 		ranked := false // the rank has host operations
 		for i, s := range n.Specs {
-			ranked = ranked || s.IsOp && !s.DeviceSide() && !s.Timeless && !n.Repeat[i] && s.End > s.Start &&
-				key.Rank.Known && s.Rank == key.Rank
+			isRoot := n.NaiveOwner(i) == i && len(n.Children(i)) > 0
+			ranked = ranked || !s.DeviceSide() && !s.Timeless && !n.Repeat[i] && s.End > s.Start && !isRoot &&
+				key.Rank.Known && naiveRank(n, i) == key.Rank
 		}
 		first, last, _ := tracetest.Extent(tracetest.OnDevice(counted, key))
 		for at := first; at < last; at++ {
@@ -62,7 +63,7 @@ func naiveIdle(n *tracetest.NaiveTree, calls []trace.Call) (ns [2]int64) {
 				case s.DeviceSide():
 					busy = busy || s.DeviceKey() == key
 				default:
-					traced = traced || !ranked || s.IsOp && s.Rank == key.Rank
+					traced = traced || !ranked || naiveRank(n, i) == key.Rank
 				}
 			}
 			switch {

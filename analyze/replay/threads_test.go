@@ -1,0 +1,121 @@
+package replay_test
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/optrace/optrace/analyze/replay"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/op"
+)
+
+// threads is a program of several threads. Times are in µs.
+type threads struct {
+	forest *trace.Forest
+	n      byte
+}
+
+func (p *threads) add(e *op.Entry, thread int, start, took int64) {
+	p.n++
+	e.TraceID, e.SpanID, e.ParentSpanID = op.TraceID{1}, op.SpanID{2, p.n}, op.SpanID{1, byte(e.Step.V)}
+	e.Start, e.Duration = op.Known(1e18+start*1_000), took*1_000
+	e.Attrs = append(e.Attrs, op.Attr{Key: "thread.id", Type: op.AttrInt, Value: strconv.Itoa(thread)})
+	p.forest.Add(op.Record{Entry: e})
+}
+
+// launch runs an operation on a stream, launched by a thread in 10 µs.
+func (p *threads) launch(name string, thread int, stream, launch, start, took int64) {
+	e := op.Entry{
+		Operation: name, Kind: op.KindCompute, DeviceID: "cuda:0", Stream: op.Known(stream),
+		Step: op.Known(launch / 13_000), Launch: op.Known(1e18 + launch*1_000),
+		Attrs: []op.Attr{{Key: "tensor.launch.duration", Type: op.AttrInt, Value: "10000"}},
+	}
+	if stream != 7 {
+		e.Kind = op.KindCollective
+	}
+	p.add(&e, thread, start, took)
+}
+
+// A thread of the backward pass that goes on after the main thread does not wait for the begin of the step, too.
+func TestTheThreadOfTheBackwardPassFollowsTheMainThread(t *testing.T) {
+	p := threads{forest: trace.New()}
+	const steps = 5
+	for i := range int64(steps) {
+		at := i * 13_000
+		host := func(name string, thread int, start, took int64) {
+			p.add(&op.Entry{Operation: name, Side: op.SideHost, Step: op.Known(i)}, thread, at+start, took)
+		}
+		host("next_batch", 1, 0, 10_000)
+		host("forward", 1, 10_000, 1_000)
+		p.launch("mm", 1, 7, at+10_500, at+10_510, 2_000)
+		host("backward", 2, 11_200, 1_000)
+		p.launch("mm_backward", 2, 7, at+11_500, at+12_511, 2_000)
+		host("update", 1, 12_400, 600)
+		p.forest.Add(op.Record{Span: &op.Span{
+			Name: "train_step", TraceID: op.TraceID{1}, SpanID: op.SpanID{1, byte(i)},
+			Start: op.Known(1e18 + at*1_000), Duration: 13 * ms,
+		}})
+	}
+	const most = steps*13*ms + 3*ms/2 - steps*4*ms // the device works for 4 ms a step
+	if ns := saved(t, replay.New(p.forest), "remove next_batch"); ns > most || ns < most-2*ms {
+		t.Errorf("saved %d ns of at most %d", ns, int64(most))
+	}
+}
+
+// A collective of the main thread needs what the thread of the backward pass computed.
+func TestACollectiveNeedsTheWorkOfOtherThreads(t *testing.T) {
+	p := threads{forest: trace.New()}
+	p.launch("forward", 1, 7, 0, 12, 2_000)
+	p.launch("backward", 2, 7, 200, 2_013, 4_000)
+	p.launch("all_reduce", 1, 20, 400, 6_015, 2_000)
+	p.launch("update", 1, 7, 600, 8_017, 1_000)
+	if ns := saved(t, replay.New(p.forest), "overlap kind=collective"); ns > 10_000 {
+		t.Errorf("saved %d ns", ns)
+	}
+}
+
+// Where a call does not state the stream that waits, the operation waits that starts as another stream's ends, and not
+// the prefetch that is launched first.
+func TestAWaitOfAnUnknownStreamIsTheOneThatStartsAtItsEnd(t *testing.T) {
+	p := threads{forest: trace.New()}
+	p.launch("all_gather", 1, 20, 0, 12, 5_000)
+	at, free := int64(100), int64(5_012)
+	for range 8 {
+		p.forest.Add(op.Record{Call: &op.Entry{
+			Operation: "cudaStreamWaitEvent", Start: op.Known(1e18 + at*1_000), Duration: 1_000,
+			Attrs: []op.Attr{{Key: "thread.id", Type: op.AttrInt, Value: "1"}},
+		}})
+		p.launch("all_gather", 1, 20, at+10, free+1, 5_000)
+		p.launch("mm", 1, 7, at+50, free+2, 1_000)
+		at += 100
+		free += 5_001
+	}
+	if ns := saved(t, replay.New(p.forest), "0.1x all_gather"); ns < 35*ms {
+		t.Errorf("saved %d ns", ns)
+	}
+}
+
+// Two operators with one kernel are balanced for themselves: only the products before the collective are uneven.
+func TestBalanceKeepsOperatorsApart(t *testing.T) {
+	f := trace.New()
+	for rank := range int64(2) {
+		at := int64(1e18)
+		for _, o := range []struct {
+			operator string
+			ns       int64
+		}{{"aten::mm", (2 - rank) * ms}, {"", rank * ms}, {"aten::bmm", ms}} {
+			e := op.Entry{
+				Operation: "gemm", Kind: op.KindCompute, DeviceID: "cuda:0", Rank: op.Known(rank), LaunchedBy: o.operator,
+				Start: op.Known(at), Duration: o.ns,
+			}
+			if o.operator == "" {
+				e.Operation, e.Kind = "all_reduce", op.KindCollective
+				e.Collective = &op.Collective{Name: e.Operation, Sequence: op.Known(int64(1))}
+			}
+			f.Add(op.Record{Entry: &e})
+			at += o.ns
+		}
+	}
+	check.Equal(t, "saved", int64(ms/2), saved(t, replay.New(f), "balance kind=compute"))
+}
