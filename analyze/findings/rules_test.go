@@ -204,14 +204,14 @@ func TestRules(t *testing.T) {
 			r.launch("aten::mm", "gemm", op.KindCompute, ms)
 			r.at = r.free
 		})},
-		{"a long call that launches little", "pauses", "while the host runs save (20 times)", repeat(func(r *run, _ int) {
+		{"a long call that launches copies", "pauses", "runs save (20 times)", repeat(func(r *run, _ int) {
 			e := r.launch("save", "Memcpy DtoH", op.KindMemory, ms/10)
 			r.records[len(r.records)-2].Entry.Duration = 2 * ms
 			r.at = e.Launch.V - 1_000_000_000 + 2*ms
 			r.launch("aten::mm", "gemm", op.KindCompute, ms)
 			r.at = r.free
 		})},
-		{"a host that launches late within a range", "launch_bound", "Launch bound", repeat(func(r *run, _ int) {
+		{"late launches within a range", "launch_bound", "Launch bound", repeat(func(r *run, _ int) {
 			e := r.host("optimizer", 0)
 			for range 10 {
 				r.launch("aten::mul", "mul", op.KindCompute, 20_000).ParentSpanID = e.SpanID
@@ -219,7 +219,7 @@ func TestRules(t *testing.T) {
 			}
 			e.Duration = r.at + 1_000_000_000 - e.Start.V
 		})},
-		{"a long range", "pauses", "while the host runs no operation: 19 times after aten::mm", repeat(func(r *run, _ int) {
+		{"a long range", "pauses", "runs no operation: 19 times after aten::mm", repeat(func(r *run, _ int) {
 			r.call("save", 2*ms)
 			r.launch("aten::mm", "gemm", op.KindCompute, ms)
 			r.at = r.free
