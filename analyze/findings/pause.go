@@ -1,6 +1,8 @@
 package findings
 
 import (
+	"slices"
+
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/model/attrkey"
@@ -40,23 +42,36 @@ func (l *list) within(h *timeline.HostTime) (n, computed int64) {
 	if f == nil {
 		return 0, 0
 	}
-	byTrace := make(map[int32][]int32)
+	type calls struct{ starts, ends []int64 }
+	byTrace := make(map[int32]*calls)
 	for r := range f.Rows() {
 		isKind := f.Has(r, trace.FlagOp) == h.IsOp && !f.IsDeviceSide(r) && f.Has(r, trace.FlagStart)
 		if isKind && f.RowName(r) == h.Operation {
 			n++
-			byTrace[f.Trace(r)] = append(byTrace[f.Trace(r)], r)
+			of := byTrace[f.Trace(r)]
+			if of == nil {
+				of = new(calls)
+				byTrace[f.Trace(r)] = of
+			}
+			of.starts = append(of.starts, f.Start(r))
+			of.ends = append(of.ends, f.End(r))
 		}
+	}
+	for _, of := range byTrace {
+		slices.Sort(of.starts)
+		slices.Sort(of.ends)
+	}
+	notAfter := func(times []int64, at int64) int64 {
+		i, _ := slices.BinarySearch(times, at+1)
+		return int64(i)
 	}
 	for _, r := range f.Devices.ByStart {
 		at := f.Start(r)
 		if f.Has(r, trace.FlagLaunch) {
 			at = f.Launch(r)
 		}
-		for _, x := range byTrace[f.Trace(r)] {
-			if f.Start(x) <= at && at < f.End(x) && f.Kind(r) != op.KindMemory {
-				computed += f.Duration(r)
-			}
+		if of := byTrace[f.Trace(r)]; of != nil && f.Kind(r) != op.KindMemory {
+			computed += f.Duration(r) * (notAfter(of.starts, at) - notAfter(of.ends, at))
 		}
 	}
 	return n, computed

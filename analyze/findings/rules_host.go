@@ -111,7 +111,8 @@ func (l *list) pauses() (all []candidate) {
 	for _, h := range l.Extent.Host {
 		n := l.timesCalled(h)
 		isPause := h.IsOp && launched[h.Operation] == 0
-		if !isPause && !l.byRequest && h.Longest.HostNS >= longPause { // it may launch copies, as a checkpoint does, once idle for long
+		if !isPause && !l.byRequest && h.Longest.HostNS >= longPause {
+			// a checkpoint launches copies, and leaves the device idle once for long
 			calls, computed := l.within(&h)
 			n = calls
 			isPause = computed == 0 && 2*n*h.Longest.HostNS >= h.TimeNS

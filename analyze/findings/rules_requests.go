@@ -270,6 +270,11 @@ func (l *list) gapsBetween(works []executionSpan, operations bool) (g gaps) {
 		device  int32
 	}
 	before := make(map[engine]*executionSpan)
+	type served struct {
+		engine
+		request int32
+	}
+	latest := make(map[served]*executionSpan)
 	for i := range works {
 		w := works[i]
 		if operations && w.busy > 0 {
@@ -282,13 +287,14 @@ func (l *list) gapsBetween(works []executionSpan, operations bool) (g gaps) {
 		if w.busy > 0 {
 			g.within += max(0, w.to-w.from-w.busy)
 		}
-		shares := func(r int32) bool { return slices.Contains(last.Requests, r) }
-		if last == nil || !slices.ContainsFunc(w.Requests, shares) {
-			continue
+		shares := false
+		for _, r := range w.Requests {
+			shares = shares || last != nil && latest[served{of, r}] == last
+			latest[served{of, r}] = &w
 		}
-		if gap := w.from - last.to; gap > 0 {
-			g.list = append(g.list, gap)
-			g.ns += gap
+		if shares && w.from > last.to {
+			g.list = append(g.list, w.from-last.to)
+			g.ns += w.from - last.to
 		}
 	}
 	return g
