@@ -67,7 +67,7 @@ type HostGap struct {
 // ExtentOf returns the extent of f.
 func ExtentOf(f *trace.Forest) *Extent {
 	f.Build()
-	e := &extents{hosts: newHosts(f, nil), sums: make(map[hostKey]*hostSum), longGaps: make(map[*layer][]HostGap)}
+	e := &extents{hosts: newHosts(f, nil), sums: make(map[hostKey]*hostSum), longGaps: make(map[longKey][]HostGap)}
 	if e.first <= e.last {
 		e.StartNS = e.first
 		e.DurationNS = e.last - e.first
@@ -81,8 +81,11 @@ func ExtentOf(f *trace.Forest) *Extent {
 		e.Devices = nil
 	}
 	e.walkLong(func(_ *Place, innermost int32, ns int64) { e.add(innermost, ns) })
-	for rows, gaps := range e.longGaps {
-		e.longest(rows, gaps)
+	for _, h := range e.sums {
+		h.inGap = 0
+	}
+	for k, gaps := range e.longGaps {
+		e.longest(k, gaps)
 	}
 	for key, h := range e.sums {
 		if key.name == trace.NoRow {
@@ -110,8 +113,8 @@ type extents struct {
 	sums map[hostKey]*hostSum
 	at   *DeviceWork // the current device
 	gaps int64
-	// longGaps has the gaps left to walkLong by the host rows within them.
-	longGaps map[*layer][]HostGap
+	// longGaps has the gaps left to walkLong.
+	longGaps map[longKey][]HostGap
 }
 
 type hostKey struct {
@@ -180,8 +183,12 @@ func (e *extents) gap(from, to int64) {
 		h.consider(g)
 	})
 	if isLong {
-		rows, _ := e.current()
-		e.longGaps[rows] = append(e.longGaps[rows], g)
+		rows, calls := e.current()
+		for _, k := range []longKey{{layer: rows}, {layer: calls, above: rows}} {
+			if k.layer != nil {
+				e.longGaps[k] = append(e.longGaps[k], g)
+			}
+		}
 	}
 }
 
@@ -218,13 +225,18 @@ func (g *HostGap) compare(o *HostGap) int {
 	return cmp.Or(cmp.Compare(g.DurationNS, o.DurationNS), o.Key.Compare(g.Key))
 }
 
-// longest considers gaps of one host. Gaps within another one are not the longest.
-func (e *extents) longest(rows *layer, gaps []HostGap) {
+// longest considers gaps with the rows or calls of k. Gaps within another one are not the longest. All inGap are 0
+// before and after it.
+func (e *extents) longest(k longKey, gaps []HostGap) {
 	slices.SortFunc(gaps, func(a, b HostGap) int {
 		return cmp.Or(cmp.Compare(a.StartNS, b.StartNS), cmp.Compare(b.DurationNS, a.DurationNS), a.Key.Compare(b.Key))
 	})
-	for _, h := range e.sums {
-		h.inGap = 0
+	leave := func(from, to int64) {
+		k.layer.overlaps([]interval{{from, to}}, func(i int32, _ int, from, to int64) {
+			if ns := e.within(k, from, to); ns > 0 {
+				e.sumOf(i).inGap -= ns
+			}
+		})
 	}
 	last := interval{-trace.MaxTime, -trace.MaxTime}
 	for _, g := range gaps {
@@ -232,16 +244,18 @@ func (e *extents) longest(rows *layer, gaps []HostGap) {
 		if gap.to <= last.to {
 			continue
 		}
-		left := interval{last.from, min(last.to, gap.from)}
+		leave(last.from, min(last.to, gap.from))
 		entered := interval{max(last.to, gap.from), gap.to}
-		rows.overlaps([]interval{left}, func(i int32, _ int, from, to int64) { e.sumOf(i).inGap -= to - from })
-		rows.overlaps([]interval{entered}, func(i int32, _ int, from, to int64) {
-			h := e.sumOf(i)
-			h.inGap += to - from
-			h.consider(g)
+		k.layer.overlaps([]interval{entered}, func(i int32, _ int, from, to int64) {
+			if ns := e.within(k, from, to); ns > 0 {
+				h := e.sumOf(i)
+				h.inGap += ns
+				h.consider(g)
+			}
 		})
 		last = gap
 	}
+	leave(last.from, last.to)
 }
 
 func (e *extents) sumOf(i int32) *hostSum {

@@ -29,7 +29,7 @@ func TestExtentAgainstNaive(t *testing.T) {
 		got := make(map[string]timeline.HostTime)
 		host := int64(0)
 		for _, c := range e.Calls {
-			got[c.Operation] = timeline.HostTime{TimeNS: c.TimeNS}
+			got[c.Operation] = timeline.HostTime{TimeNS: c.TimeNS, Longest: c.Longest}
 		}
 		for _, h := range e.Host {
 			host += h.TimeNS
@@ -133,7 +133,7 @@ func naiveHost(n *tracetest.NaiveTree, calls []trace.Call, e *timeline.Extent) (
 			if last != nil {
 				within[fmt.Sprint(last.Name, last.IsOp)]++
 			} else if c := lastCall(calls, d.Rank, at); c != nil {
-				times[c.Name] = timeline.HostTime{TimeNS: times[c.Name].TimeNS + 1}
+				within[c.Name]++
 			}
 		}
 		endGap()

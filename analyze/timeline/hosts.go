@@ -23,6 +23,7 @@ type hosts struct {
 	rank        op.Int // the current rank
 	long        map[longKey][]interval
 	longKeys    []longKey // of long, in order of their first gaps
+	covered     map[*layer]Times
 }
 
 // longKey groups gaps with many segments, which are walked together.
@@ -55,7 +56,7 @@ type interval struct{ from, to int64 }
 // newHosts finds the host rows of f, except the requests with spans below them if owners has the request of each row.
 func newHosts(f *trace.Forest, owners []int32) hosts {
 	h := hosts{
-		forest: f, rows: map[op.Int]*layer{{}: {}}, calls: map[op.Int]*layer{{}: {}}, long: make(map[longKey][]interval),
+		forest: f, rows: map[op.Int]*layer{{}: {}}, calls: map[op.Int]*layer{{}: {}}, long: make(map[longKey][]interval), covered: make(map[*layer]Times),
 		first: trace.MaxTime, last: -trace.MaxTime,
 	}
 	ranks := ranksOf(f)
@@ -266,36 +267,33 @@ func (h *hosts) leave(k longKey, from, to int64) {
 
 // walkLong calls add with the time of each row and call in the long idle times, summed over them.
 func (h *hosts) walkLong(add func(place *Place, innermost int32, ns int64)) {
-	covered := make(map[*layer]Times)
 	for _, k := range h.longKeys {
 		if h.forest.Ended() {
 			return
 		}
-		within := func(from, to int64) int64 { return to - from }
-		if k.above != nil {
-			rows, found := covered[k.above]
-			if !found {
-				rows = k.above.covered()
-				covered[k.above] = rows
-			}
-			within = func(from, to int64) int64 { return to - from - rows.Within(from, to) }
-		}
 		k.layer.overlaps(h.long[k], func(innermost int32, times int, from, to int64) {
-			if ns := within(from, to); ns > 0 {
+			if ns := h.within(k, from, to); ns > 0 {
 				add(k.place, innermost, int64(times)*ns)
 			}
 		})
 	}
 }
 
-// covered returns the times with a row or call.
-func (l *layer) covered() (t Times) {
-	for n, s := range l.segments {
-		if s.innermost != nobody {
-			t.Add(s.from, l.segments[n+1].from)
-		}
+// within returns the part of a time in which no row above the layer of k runs.
+func (h *hosts) within(k longKey, from, to int64) int64 {
+	if k.above == nil {
+		return to - from
 	}
-	return t
+	rows, found := h.covered[k.above]
+	if !found {
+		for n, s := range k.above.segments {
+			if s.innermost != nobody {
+				rows.Add(s.from, k.above.segments[n+1].from)
+			}
+		}
+		h.covered[k.above] = rows
+	}
+	return to - from - rows.Within(from, to)
 }
 
 // overlaps calls add with parts of segments and the number of intervals they are in.
