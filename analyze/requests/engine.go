@@ -40,8 +40,10 @@ type step struct {
 	new, running int // requests that begin in it, and that are between their first and last executions
 }
 
-func (r *Requests) findEngines() map[engineKey]*engine {
+// findEngines returns the engine of each shared execution with a start.
+func (r *Requests) findEngines() map[*Execution]*engine {
 	all := make(map[engineKey]*engine)
+	of := make(map[*Execution]*engine)
 	for i := range r.Shared {
 		e := &r.Shared[i]
 		if !e.StartNS.Known {
@@ -53,6 +55,7 @@ func (r *Requests) findEngines() map[engineKey]*engine {
 		}
 		x := &r.forest.Executions.List[i]
 		all[k].steps = append(all[k].steps, &step{Execution: e, requests: x.Requests, weights: x.Weights})
+		of[e] = all[k]
 	}
 	for _, e := range all {
 		slices.SortFunc(e.steps, func(a, b *step) int { return cmp.Compare(a.StartNS.V, b.StartNS.V) })
@@ -61,7 +64,7 @@ func (r *Requests) findEngines() map[engineKey]*engine {
 		}
 		e.findJoinable(r)
 	}
-	return all
+	return of
 }
 
 // findJoinable finds the executions with room for more requests, without a prompt and without a new request. Engines
@@ -84,16 +87,18 @@ func (e *engine) findJoinable(r *Requests) {
 		}
 	}
 	var delays, durations []int64
+	change := make([]int, len(e.steps)) // of the running requests
 	for q, i := range first {
-		for k := i + 1; k <= last[q]; k++ {
-			e.steps[k].running++
-		}
+		change[i]++
+		change[last[q]]--
 		if int(q) < r.forest.Len() {
 			delays = append(delays, e.steps[i].StartNS.V-r.forest.Start(q))
 		}
 	}
-	begin, join := 0, 0
-	for _, s := range e.steps {
+	begin, join, running := 0, 0, 0
+	for i, s := range e.steps {
+		s.running = running
+		running += change[i]
 		if s.new == 0 {
 			durations = append(durations, s.DurationNS)
 			continue

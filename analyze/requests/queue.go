@@ -22,7 +22,7 @@ type queueFinder struct {
 	forest  *trace.Forest
 	spans   map[int32][]path.Window // by request, from phases or attributes
 	over    map[int32][]path.Window // other spans below each request
-	engines map[engineKey]*engine
+	engines map[*Execution]*engine
 	turns   map[int32]timeline.Times // of devices that serve one request at a time, by request
 }
 
@@ -131,7 +131,7 @@ func (q *queueFinder) of(r *Request) (waited queued) {
 		waited.times = q.turns[r.Root.Row]
 		return waited
 	}
-	e := q.engines[keyOf(first)]
+	e := q.engines[first]
 	waited.from = max(waited.from, e.absentUntil(first.StartNS.V))
 	waited.to = max(waited.from, min(waited.to, first.StartNS.V))
 	waited.times = e.busy

@@ -136,6 +136,17 @@ var dimensions = map[string]func(l *recording, i, n int){
 		l.add(operation, fmt.Sprint("f", i), 1, 2*i+1, 0, 40*i, 25, `"side":"host"`)
 		l.add(operation, fmt.Sprint("k", i), 1, 2*i+2, 2*i+1, 40*i+5, 30)
 	},
+	"requests in the first and last step": func(l *recording, i, n int) {
+		var all []int
+		if i == 0 || i == n-1 {
+			for j := range n {
+				all = append(all, j)
+			}
+		}
+		l.add(span, "GET", i+2, 2, 0, i, 20*n)
+		l.add(span, "step", i+2, 1, 0, 2*n+10*i, 8, links(2, append(all, 0)...))
+		l.add(operation, "m", i+2, 3, 1, 2*n+10*i+1, 6)
+	},
 	"linked steps":           func(l *recording, i, _ int) { l.request("step", 10*i, 9, max(0, i-1)) },
 	"linked forward":         func(l *recording, i, n int) { l.request("step", 10*i, 9, min(i+1, n-1)) },
 	"linked, overlapping":    func(l *recording, i, n int) { l.request("step", i, n, max(0, i-1)) },
