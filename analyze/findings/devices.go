@@ -94,7 +94,7 @@ func (l *list) evenOut(u *uneven, f *Finding) []replay.Change {
 	if u.hasMore() {
 		f.Kind = Imbalance
 		f.Rule = "imbalance"
-		f.Try = "divide the work evenly: tokens, experts, shards"
+		f.Try = "divide the work evenly: tokens, experts, shards, layers"
 		return change(replay.Balance, "kind=compute")
 	}
 	if u.graded {
