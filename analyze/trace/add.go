@@ -59,11 +59,17 @@ func (f *Forest) AddCall(c *op.Entry) {
 
 // AddOp adds an operation and its work.
 func (f *Forest) AddOp(e *op.Entry, w work.Work) {
-	r := row{
-		duration: max(0, e.Duration), span: SpanNumber(e.SpanID), parent: SpanNumber(e.ParentSpanID), kind: e.Kind,
-		trace: f.Names.Traces.ID(e.TraceID), name: f.Names.Operations.ID(e.Operation), lane: f.Names.laneOf(e),
-	}
-	v := &r.numbers
+	var r row
+	v := &r.values
+	trace := f.Names.Traces.ID(e.TraceID)
+	lane := f.Names.laneOf(e)
+	v[colDuration] = max(0, e.Duration)
+	v[colSpan] = int64(SpanNumber(e.SpanID))
+	v[colParent] = int64(SpanNumber(e.ParentSpanID))
+	v[colTrace] = int64(trace)
+	v[colName] = int64(f.Names.Operations.ID(e.Operation))
+	v[colLane] = int64(lane)
+	v[colKind] = int64(e.Kind)
 	v[colMemory] = e.MemoryBytes.V
 	v[colElements] = e.OutputElements.V
 	v[colFLOPs] = w.Flops
@@ -80,7 +86,7 @@ func (f *Forest) AddOp(e *op.Entry, w work.Work) {
 	if e.Step.Known {
 		r.flags |= FlagStep
 		v[colStep] = e.Step.V
-		f.steps.add(r.lane, e.Step.V)
+		f.steps.add(lane, e.Step.V)
 	}
 	if e.Launch.Known {
 		r.flags |= FlagLaunch
@@ -88,22 +94,22 @@ func (f *Forest) AddOp(e *op.Entry, w work.Work) {
 	}
 	if e.LaunchedBy != "" || !e.LaunchSpanID.IsZero() {
 		v[colLaunchSpan] = int64(SpanNumber(e.LaunchSpanID))
-		r.codes[colLauncher] = f.Names.Launchers.ID(e.LaunchedBy)
+		r.values[colLauncher] = int64(f.Names.Launchers.ID(e.LaunchedBy))
 	}
 	if e.StepName != "" || e.Phase != "" {
-		r.codes[colMark] = f.Names.Marks.ID(Mark{e.StepName, e.Phase})
+		r.values[colMark] = int64(f.Names.Marks.ID(Mark{e.StepName, e.Phase}))
 	}
 	if e.Failed {
-		r.codes[colError] = f.Names.Errors.ID(e.Error)
+		r.values[colError] = int64(f.Names.Errors.ID(e.Error))
 	}
-	r.codes[colStamp] = f.Names.stampOf(r.trace, e.Root, e.RootSpanID)
+	r.values[colStamp] = int64(f.Names.stampOf(trace, e.Root, e.RootSpanID))
 	if len(e.Attrs) > 0 {
 		f.addAttrs(&r, e.Attrs)
 	}
 	if f.details {
-		r.codes[colShape] = f.Names.Shapes.ID(shapeText(e))
+		r.values[colShape] = int64(f.Names.Shapes.ID(shapeText(e)))
 		f.scratch = appendArguments(f.scratch[:0], e)
-		r.codes[colArguments] = f.Names.Arguments.ID(f.scratch)
+		r.values[colArguments] = int64(f.Names.Arguments.ID(f.scratch))
 	}
 	if len(f.By) > 0 {
 		f.addGroup(&r, e)
@@ -141,18 +147,20 @@ func (f *Forest) AddSpan(s *op.Span) {
 	if isEmpty && len(s.Links) == 0 {
 		return
 	}
-	r := row{
-		duration: max(0, s.Duration), span: SpanNumber(s.SpanID), parent: SpanNumber(s.ParentSpanID),
-		trace: f.Names.Traces.ID(s.TraceID), name: f.Names.Spans.ID(spanName{Name: s.Name, Service: s.Service}),
-	}
-	r.numbers[colUnlinked] = opmodel.DroppedLinks(s.Extra)
+	var r row
+	r.values[colDuration] = max(0, s.Duration)
+	r.values[colSpan] = int64(SpanNumber(s.SpanID))
+	r.values[colParent] = int64(SpanNumber(s.ParentSpanID))
+	r.values[colTrace] = int64(f.Names.Traces.ID(s.TraceID))
+	r.values[colName] = int64(f.Names.Spans.ID(spanName{Name: s.Name, Service: s.Service}))
+	r.values[colUnlinked] = opmodel.DroppedLinks(s.Extra)
 	if s.RemoteParent {
 		r.flags |= FlagRemote
 	}
 	if s.Failed {
 		r.flags |= FlagFailed
 		if s.Extra != nil {
-			r.codes[colError] = f.Names.Errors.ID(s.Extra.Message)
+			r.values[colError] = int64(f.Names.Errors.ID(s.Extra.Message))
 		}
 	}
 	f.addStepOf(&r, s)
@@ -166,14 +174,14 @@ func (f *Forest) AddSpan(s *op.Span) {
 
 // addStepOf sets the thread of a span and, if its name or tensor.step says that it is a step, its step.
 func (f *Forest) addStepOf(r *row, s *op.Span) {
-	mark := f.marks.Of(uint32(r.name), s.Name)
+	mark := f.marks.Of(uint32(r.values[colName]), s.Name)
 	number := mark.Number
 	isStep := mark.IsStep()
 	for i := range s.Attrs {
 		a := &s.Attrs[i]
 		switch n, ok := count(a); {
 		case a.Key == attrkey.Thread:
-			r.codes[colThread] = f.Names.threadOf(a)
+			r.values[colThread] = int64(f.Names.threadOf(a))
 		case !ok:
 		case a.Key == attrkey.Step:
 			number = op.Known(n)
@@ -183,10 +191,10 @@ func (f *Forest) addStepOf(r *row, s *op.Span) {
 		}
 	}
 	if isStep {
-		r.codes[colMark] = f.Names.Marks.ID(Mark{StepName: s.Name})
+		r.values[colMark] = int64(f.Names.Marks.ID(Mark{StepName: s.Name}))
 		if number.Known {
 			r.flags |= FlagStep
-			r.numbers[colStep] = number.V
+			r.values[colStep] = number.V
 		}
 	}
 }
@@ -195,11 +203,11 @@ func (f *Forest) addStepOf(r *row, s *op.Span) {
 func (f *Forest) add(r *row, start op.Int) bool {
 	switch {
 	case !start.Known:
-	case !IsTime(start.V, r.duration):
+	case !IsTime(start.V, r.values[colDuration]):
 		f.Counts.BadTimes++
 	default:
 		r.flags |= FlagStart
-		r.start = start.V
+		r.values[colStart] = start.V
 	}
 	if f.Len() >= f.limit {
 		f.Counts.Overflow++
@@ -291,9 +299,9 @@ func messageBytes(c *op.Collective, t op.DType) int64 {
 
 func (f *Forest) addGroup(r *row, e *op.Entry) {
 	f.scratch = key.Append(f.scratch[:0], f.By, e)
-	r.codes[colGroup] = f.Names.Groups.ID(f.scratch)
+	r.values[colGroup] = int64(f.Names.Groups.ID(f.scratch))
 	if f.ByTree {
-		r.codes[colVariety] = f.Names.Varieties.id(Variety{e.InputShapes, e.OutputShape, e.DType, e.InputDTypes})
+		r.values[colVariety] = int64(f.Names.Varieties.id(Variety{e.InputShapes, e.OutputShape, e.DType, e.InputDTypes}))
 	}
 }
 
@@ -308,7 +316,7 @@ func (f *Forest) addAttrs(r *row, attrs []op.Attr) {
 			}
 		case attrkey.LaunchDuration:
 			n, _ := count(a)
-			r.numbers[colCall] = cmp.Or(r.numbers[colCall], n)
+			r.values[colCall] = cmp.Or(r.values[colCall], n)
 		case attrkey.LaunchCall:
 			if attrkey.IsGraphLaunch(a.Value) {
 				g.Call = a.Value
@@ -318,10 +326,10 @@ func (f *Forest) addAttrs(r *row, attrs []op.Attr) {
 		case attrkey.GraphNodeName:
 			g.Node = a.Value
 		case attrkey.Thread:
-			r.codes[colThread] = f.Names.threadOf(a)
+			r.values[colThread] = int64(f.Names.threadOf(a))
 		case attrkey.Power:
 			if watts, err := strconv.ParseFloat(a.Value, 64); err == nil && watts >= 0 && watts < 1e9 {
-				r.numbers[colPower] = int64(math.Float64bits(watts))
+				r.values[colPower] = int64(math.Float64bits(watts))
 			}
 		}
 	}
@@ -329,7 +337,7 @@ func (f *Forest) addAttrs(r *row, attrs []op.Attr) {
 		g.Call = "" // the number alone identifies the graph
 	}
 	if g.ID != "" || g.Call != "" {
-		r.codes[colGraph] = f.Names.Graphs.ID(g)
+		r.values[colGraph] = int64(f.Names.Graphs.ID(g))
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
-	"unsafe"
 
 	"github.com/optrace/optrace/op"
 )
@@ -48,11 +47,17 @@ const NoRow int32 = -1
 
 func noRows[N int | int32](n N) []int32 { return slices.Repeat([]int32{NoRow}, int(n)) }
 
-const blockRows = 1 << 10
-
-// Sparse columns of 64 bits.
+// Columns of a row.
 const (
-	colStep     = iota
+	colStart    = iota // Unix ns, 0 without FlagStart
+	colDuration        // ns
+	colSpan            // the id
+	colParent          // the id of the span above
+	colTrace           // into Names.Traces
+	colName            // into Names.Operations, or Names.Spans
+	colLane            // into Names.Lanes
+	colKind
+	colStep
 	colMemory   // bytes
 	colLaunch   // Unix ns
 	colElements // of the output
@@ -63,51 +68,31 @@ const (
 	colLaunchSpan
 	colCall // duration of the launching call, ns
 	colUnlinked
-	colPower // the bits of the mean power of the device, W
-	numNumbers
-)
-
-// Sparse columns of numbers into Names.
-const (
-	colStamp     = iota // into Names.Stamps
-	colGroup            // into Names.Groups, 0 without keys to group by
-	colVariety          // into Names.Varieties, 0 unless groups depend on the tree
-	colShape            // into Names.Shapes, 0 without details
-	colLauncher         // into Names.Launchers
-	colMark             // into Names.Marks
-	colArguments        // into Names.Arguments, 0 without details
-	colGraph            // into Names.Graphs
-	colError            // into Names.Errors
-	colThread           // into Names.Threads
-	numCodes
+	colPower     // the bits of the mean power of the device, W
+	colStamp     // into Names.Stamps
+	colGroup     // into Names.Groups, 0 without keys to group by
+	colVariety   // into Names.Varieties, 0 unless groups depend on the tree
+	colShape     // into Names.Shapes, 0 without details
+	colLauncher  // into Names.Launchers
+	colMark      // into Names.Marks
+	colArguments // into Names.Arguments, 0 without details
+	colGraph     // into Names.Graphs
+	colError     // into Names.Errors
+	colThread    // into Names.Threads
+	numColumns
 )
 
 type row struct {
-	start, duration   int64 // Unix ns, 0 without FlagStart; ns
-	span, parent      uint64
-	trace, name, lane int32 // into Names.Traces; operations, or spans; lanes
-	kind              op.Kind
-	flags             Flags
-	numbers           [numNumbers]int64
-	codes             [numCodes]int32
+	values [numColumns]int64
+	flags  Flags
 }
 
-// block holds rows column by column: 47 bytes a row, and the sparse columns with a value in any of its rows.
-type block struct {
-	start, duration   [blockRows]int64
-	span, parent      [blockRows]uint64
-	trace, name, lane [blockRows]int32
-	kind              [blockRows]op.Kind
-	flags             [blockRows]Flags
-
-	numbers [numNumbers]*[blockRows]int64 // nil if all values are 0
-	codes   [numCodes]*[blockRows]int32
-}
-
+// columns holds rows in blocks, packed but for the last ones added.
 type columns struct {
 	N      int32
 	blocks []*block
-	bytes  int64 // of the blocks
+	open   *openRows // the rows behind the blocks
+	bytes  int64     // of the blocks
 }
 
 // Len returns the number of operations and spans.
@@ -117,91 +102,73 @@ func (c *columns) Len() int { return int(c.N) }
 func (c *columns) Rows() int32 { return c.N }
 
 func (c *columns) append(r *row) {
-	b := c.room()
-	i := c.N % blockRows
-	b.start[i] = r.start
-	b.duration[i] = r.duration
-	b.span[i] = r.span
-	b.parent[i] = r.parent
-	b.trace[i] = r.trace
-	b.name[i] = r.name
-	b.lane[i] = r.lane
-	b.kind[i] = r.kind
-	b.flags[i] = r.flags
-	for k, v := range r.numbers {
+	i := c.room()
+	c.open.flags[i] = r.flags
+	for of, v := range r.values {
 		if v != 0 {
-			made(c, &b.numbers[k])[i] = v
+			c.open.column(of, i, 1)[0] = v
 		}
 	}
-	for k, v := range r.codes {
-		if v != 0 {
-			made(c, &b.codes[k])[i] = v
-		}
-	}
-	c.N++
+	c.added(1)
 }
 
-// room returns the block for the next row.
-func (c *columns) room() *block {
-	at := int(c.N / blockRows)
-	if at < len(c.blocks) {
-		return c.blocks[at]
+// room makes room for a row in open and returns its index there.
+func (c *columns) room() (i int32) {
+	if c.open == nil {
+		c.open = new(openRows)
 	}
-	b := new(block)
+	i = c.N % blockRows
+	if last := len(c.blocks) - 1; i != 0 && int(c.N/blockRows) == last { // packed before it was full
+		b := c.blocks[last]
+		c.open.copy(0, b, 0, i)
+		c.bytes -= b.size()
+		c.blocks = c.blocks[:last]
+	}
+	return i
+}
+
+// added counts n rows in open, which it packs when they are a block.
+func (c *columns) added(n int32) {
+	if c.N += n; c.N%blockRows == 0 {
+		c.pack()
+	}
+}
+
+// pack packs the open rows. Rows can be read afterwards.
+func (c *columns) pack() {
+	n := int(c.N) - len(c.blocks)*blockRows
+	if n <= 0 {
+		return
+	}
+	b := c.open.pack(n)
+	c.bytes += b.size()
 	c.blocks = append(c.blocks, b)
-	c.bytes += int64(unsafe.Sizeof(*b))
-	return b
 }
 
-// made returns a sparse column for writing, which it allocates if necessary.
-func made[T any](c *columns, column **[blockRows]T) *[blockRows]T {
-	if *column == nil {
-		*column = new([blockRows]T)
-		c.bytes += int64(unsafe.Sizeof(**column))
-	}
-	return *column
+func (c *columns) number(r int32, of int) int64 { return c.block(r).value(of, at(r)) }
+
+func (c *columns) code(r int32, of int) int32 { return int32(c.number(r, of)) }
+
+// set changes a value of row r.
+func (c *columns) set(r int32, of int, v int64) {
+	b := c.block(r)
+	c.bytes -= b.size()
+	b.set(of, at(r), v, min(blockRows, int(c.N-r+int32(at(r)))))
+	c.bytes += b.size()
 }
 
-// copy appends n rows from index i of a block. They must fit into the last block. It returns that block and the
-// index of the first copied row.
-func (c *columns) copy(from *block, i, n int32) (to *block, k int32) {
-	to = c.room()
-	k = c.N % blockRows
-	copy(to.start[k:k+n], from.start[i:])
-	copy(to.duration[k:k+n], from.duration[i:])
-	copy(to.span[k:k+n], from.span[i:])
-	copy(to.parent[k:k+n], from.parent[i:])
-	copy(to.trace[k:k+n], from.trace[i:])
-	copy(to.name[k:k+n], from.name[i:])
-	copy(to.lane[k:k+n], from.lane[i:])
-	copy(to.kind[k:k+n], from.kind[i:])
-	copy(to.flags[k:k+n], from.flags[i:])
-	for column, values := range from.numbers {
-		if values != nil {
-			copy(made(c, &to.numbers[column])[k:k+n], values[i:])
-		}
+// change passes the values of a column to f, for the rows of the block that starts with row first.
+func (c *columns) change(first int32, of int, f func(r int32, v int64) int64) {
+	b := c.block(first)
+	n := min(blockRows, int(c.N-first))
+	values := make([]int64, n)
+	b.read(of, 0, values)
+	for i := range values {
+		values[i] = f(first+int32(i), values[i])
 	}
-	for column, values := range from.codes {
-		if values != nil {
-			copy(made(c, &to.codes[column])[k:k+n], values[i:])
-		}
-	}
-	c.N += n
-	return to, k
-}
-
-func (c *columns) number(r int32, column int) int64 {
-	if values := c.block(r).numbers[column]; values != nil {
-		return values[at(r)]
-	}
-	return 0
-}
-
-func (c *columns) code(r int32, column int) int32 {
-	if values := c.block(r).codes[column]; values != nil {
-		return values[at(r)]
-	}
-	return 0
+	c.bytes -= b.size()
+	b.replace(of, values, n)
+	c.bytes += b.size()
 }
 
 // block returns the block of row r, and at its index there. Unsigned numbers divide by a shift.
@@ -210,28 +177,28 @@ func (c *columns) block(r int32) *block { return c.blocks[uint32(r)/blockRows] }
 func at(r int32) uint32 { return uint32(r) % blockRows }
 
 // Start returns the start of row r in Unix nanoseconds, 0 without FlagStart.
-func (c *columns) Start(r int32) int64 { return c.block(r).start[at(r)] }
+func (c *columns) Start(r int32) int64 { return c.number(r, colStart) }
 
 // Duration returns the duration of row r in nanoseconds.
-func (c *columns) Duration(r int32) int64 { return c.block(r).duration[at(r)] }
+func (c *columns) Duration(r int32) int64 { return c.number(r, colDuration) }
 
 // Span returns the span id of row r or 0.
-func (c *columns) Span(r int32) uint64 { return c.block(r).span[at(r)] }
+func (c *columns) Span(r int32) uint64 { return uint64(c.number(r, colSpan)) }
 
 // ParentID returns the id of the span above row r or 0.
-func (c *columns) ParentID(r int32) uint64 { return c.block(r).parent[at(r)] }
+func (c *columns) ParentID(r int32) uint64 { return uint64(c.number(r, colParent)) }
 
 // Trace returns the number of the trace of row r in Names.Traces.
-func (c *columns) Trace(r int32) int32 { return c.block(r).trace[at(r)] }
+func (c *columns) Trace(r int32) int32 { return int32(c.number(r, colTrace)) }
 
 // Name returns the number of the name of row r, in Names.Operations or Names.Spans.
-func (c *columns) Name(r int32) int32 { return c.block(r).name[at(r)] }
+func (c *columns) Name(r int32) int32 { return int32(c.number(r, colName)) }
 
 // Lane returns the number of the lane of row r in Names.Lanes.
-func (c *columns) Lane(r int32) int32 { return c.block(r).lane[at(r)] }
+func (c *columns) Lane(r int32) int32 { return int32(c.number(r, colLane)) }
 
 // Kind returns the kind of row r.
-func (c *columns) Kind(r int32) op.Kind { return c.block(r).kind[at(r)] }
+func (c *columns) Kind(r int32) op.Kind { return op.Kind(c.number(r, colKind)) }
 
 // Flags returns the facts about row r.
 func (c *columns) Flags(r int32) Flags { return c.block(r).flags[at(r)] }

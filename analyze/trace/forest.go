@@ -18,10 +18,12 @@ import (
 // builds one for the structural figures of a report. Use it directly for requests, critical paths and stacks, or
 // to walk the spans.
 //
-// It stores columns in blocks of a thousand rows: 47 bytes per operation or span, 8 more for each further quantity
-// used in the block, and 28 once the tree is built. A link takes 32 bytes. Equal strings are stored once.
+// It stores columns in blocks of a thousand rows. A value takes the bytes that the range of its column in the block
+// needs: an operation takes about 40 bytes, and 28 more once the tree is built. A link takes 32 bytes. Equal strings
+// are stored once.
 //
-// Add all records in input order, or build several forests and merge them in that order.
+// Add all records in input order, or fill several forests and merge them in that order. Build makes rows readable by
+// number; nodes and analyses call it.
 //
 // Add and Merge must not run concurrently with other methods. The other methods may be called concurrently.
 type Forest struct {
@@ -278,7 +280,7 @@ func (s *stepRuns) add(lane int32, step int64) {
 
 // Bytes returns the approximate memory of f, including its tree.
 func (f *Forest) Bytes() int64 {
-	return f.columns.bytes + int64(f.Rows())*builtBytes + int64(cap(f.links))*int64(unsafe.Sizeof(rowLink{})) +
+	return f.columns.bytes + f.open.size() + int64(f.Rows())*builtBytes + int64(cap(f.links))*int64(unsafe.Sizeof(rowLink{})) +
 		int64(cap(f.Collectives))*int64(unsafe.Sizeof(Collective{})) +
 		int64(cap(f.Calls))*int64(unsafe.Sizeof(Call{})) + int64(cap(f.Waits))*int64(unsafe.Sizeof(Wait{})) +
 		f.Names.bytes() + f.attrBytes + f.steps.n*stepBytes

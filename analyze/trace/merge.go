@@ -38,6 +38,7 @@ func (c *Counts) addLasting(o *Counts) {
 
 // takeAll moves the content of f to a source with numbers of the dictionary to.
 func (f *Forest) takeAll(to *Names) *mergeSource {
+	f.pack()
 	names := f.Names
 	s := &mergeSource{columns: f.columns, collected: f.Collectives, links: f.links, runs: f.runs}
 	for b := range s.blocks {
@@ -105,7 +106,7 @@ func (f *Forest) appendLinks(r *sourceRun) {
 			break
 		}
 		l.row += f.N - r.row
-		l.trace = r.source.numbers.traces(l.trace)
+		l.trace = r.source.numbers.columns[colTrace](l.trace)
 		f.links = append(f.links, l)
 	}
 }
@@ -114,28 +115,30 @@ func (f *Forest) appendLinks(r *sourceRun) {
 func (f *Forest) appendRows(s *mergeSource, first, end int32) int32 {
 	at := first / blockRows
 	n := min(end-first, blockRows-first%blockRows, blockRows-f.N%blockRows)
-	b, k := f.copy(s.blocks[at], first%blockRows, n)
-	s.numbers.traces.all(b.trace[k : k+n])
-	s.numbers.lanes.all(b.lane[k : k+n])
-	names := b.name[k : k+n]
-	flags := b.flags[k : k+n]
+	k := f.room()
+	f.open.copy(k, s.blocks[at], first%blockRows, n)
+	for of, numbers := range s.numbers.columns {
+		if numbers != nil && f.open.values[of] != nil { // number 0 is the same in all dictionaries
+			numbers.all(f.open.values[of][k : k+n])
+		}
+	}
+	names := f.open.column(colName, k, n)
+	flags := f.open.flags[k : k+n]
 	for i := range names {
 		if flags[i] &^= BuiltFlags; flags[i]&FlagOp != 0 {
 			f.Counts.Ops++
-			names[i] = s.numbers.operations(names[i])
+			names[i] = int64(s.numbers.operations(int32(names[i])))
 		} else {
 			f.Counts.Spans++
-			names[i] = s.numbers.spans(names[i])
-		}
-		if s.parent != nil {
-			b.parent[k+int32(i)] = s.parent(first + int32(i))
+			names[i] = int64(s.numbers.spans(int32(names[i])))
 		}
 	}
-	for column, values := range b.codes {
-		if values != nil { // number 0 is the same in all dictionaries
-			s.numbers.codes[column].all(values[k : k+n])
+	if s.parent != nil {
+		for i, parents := int32(0), f.open.column(colParent, k, n); i < n; i++ {
+			parents[i] = int64(s.parent(first + i))
 		}
 	}
+	f.added(n)
 	if s.unread != nil {
 		if s.unread[at] -= n; s.unread[at] == 0 {
 			s.blocks[at] = nil
@@ -178,21 +181,25 @@ func inputOrder(sources []*mergeSource) []sourceRun {
 // Shift subtracts shifts[r] from the times of each row r, and ranks from those of the calls of each rank. Times that
 // leave the valid range become unknown. Calls of other ranks are dropped because their clock is unknown.
 func (f *Forest) Shift(shifts []int64, ranks map[int64]int64) {
-	for r := range f.Rows() {
-		b := f.block(r)
-		i := at(r)
-		if f.Has(r, FlagStart) {
-			b.start[i] = wide.AddSaturating(b.start[i], -shifts[r])
-			if !IsTime(b.start[i], b.duration[i]) {
-				b.start[i] = 0
-				f.clearFlags(r, FlagStart)
-				f.Counts.BadTimes++
+	f.pack()
+	for first := int32(0); first < f.Rows(); first += blockRows {
+		f.change(first, colStart, func(r int32, start int64) int64 {
+			if !f.Has(r, FlagStart) {
+				return start
 			}
-		}
-		if f.Has(r, FlagLaunch) {
-			launches := made(&f.columns, &b.numbers[colLaunch])
-			launches[i] = wide.AddSaturating(launches[i], -shifts[r])
-		}
+			if start = wide.AddSaturating(start, -shifts[r]); IsTime(start, f.Duration(r)) {
+				return start
+			}
+			f.clearFlags(r, FlagStart)
+			f.Counts.BadTimes++
+			return 0
+		})
+		f.change(first, colLaunch, func(r int32, launch int64) int64 {
+			if !f.Has(r, FlagLaunch) {
+				return launch
+			}
+			return wide.AddSaturating(launch, -shifts[r])
+		})
 	}
 	for i := range f.Collectives {
 		if c := &f.Collectives[i]; c.Started {

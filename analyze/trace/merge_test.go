@@ -141,6 +141,7 @@ func TestCallsOfMergedForests(t *testing.T) {
 func checkSameRows(t *testing.T, want, got *trace.Forest) {
 	t.Helper()
 	rows := func(f *trace.Forest) (list []string) {
+		f.Build()
 		for r := range f.Rows() {
 			stamp := f.Names.Stamps.Values[f.Stamp(r)]
 			list = append(list, fmt.Sprint(
@@ -155,7 +156,7 @@ func checkSameRows(t *testing.T, want, got *trace.Forest) {
 	check.Equal(t, "rows", rows(want), rows(got))
 }
 
-// Parts longer than a block merge, also if some blocks lack sparse columns.
+// Parts longer than a block merge, also if some blocks hold no value of a column.
 func TestMergeOfLongParts(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	var specs []tracetest.Spec
@@ -181,6 +182,7 @@ func TestMergeOfLongParts(t *testing.T) {
 		checkSameRows(t, all, traces[0])
 		check.Equal(t, fmt.Sprintf("%d workers", workers), all.Structure(), traces[0].Structure())
 		traces[0].Add(tracetest.OpAt("more", 1, 0, 0, 10).Record())
+		traces[0].Build()
 		check.Equal(t, fmt.Sprintf("%d workers: a row added later has the memory size", workers), 0,
 			traces[0].Memory(traces[0].N-1))
 	}

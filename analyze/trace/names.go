@@ -133,30 +133,32 @@ func newNumbering[K any](values []K, add func(K) int32) numbering {
 	}
 }
 
-func (n numbering) all(numbers []int32) {
+func (n numbering) all(numbers []int64) {
 	for i, old := range numbers {
-		numbers[i] = n(old)
+		numbers[i] = int64(n(int32(old)))
 	}
 }
 
 // renumbering maps the numbers of one dictionary to another.
 type renumbering struct {
-	traces, operations, spans, lanes, collectives numbering
-	codes                                         [numCodes]numbering // of sparse columns
+	operations, spans, collectives numbering
+
+	columns [numColumns]numbering // nil for columns without numbers, and for names
 }
 
 // numberingOf returns the mapping from other's numbers to d.
 func (d *Names) numberingOf(other *Names) *renumbering {
 	n := &renumbering{
-		traces:      newNumbering(other.Traces.Values, d.Traces.ID),
 		operations:  newNumbering(other.Operations.Values, d.Operations.ID),
 		spans:       newNumbering(other.Spans.Values, d.Spans.ID),
-		lanes:       newNumbering(other.Lanes.Values, d.Lanes.ID),
 		collectives: newNumbering(other.Collectives.Values, d.Collectives.ID),
 	}
-	n.codes = [numCodes]numbering{
+	traces := newNumbering(other.Traces.Values, d.Traces.ID)
+	n.columns = [numColumns]numbering{
+		colTrace: traces,
+		colLane:  newNumbering(other.Lanes.Values, d.Lanes.ID),
 		colStamp: newNumbering(other.Stamps.Values, func(s stamp) int32 {
-			s.Trace = n.traces(s.Trace)
+			s.Trace = traces(s.Trace)
 			return d.Stamps.ID(s)
 		}),
 		colGroup:     newNumbering(other.Groups.Values, d.Groups.Table.ID),

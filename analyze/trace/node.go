@@ -288,7 +288,7 @@ func (f *Forest) setKey(r int32, of key.Key, value string) {
 		}
 		text = rest
 	}
-	made(&f.columns, &f.block(r).codes[colGroup])[at(r)] = f.Names.Groups.ID(f.scratch)
+	f.set(r, colGroup, int64(f.Names.Groups.ID(f.scratch)))
 }
 
 // Group returns the number of n's group by the keys of GroupBy: equal values have equal numbers. It returns -1 for

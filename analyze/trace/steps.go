@@ -42,7 +42,7 @@ func (f *Forest) buildSteps() {
 		mark := f.Names.Marks.Values[f.Mark(r)]
 		mark.StepName = cmp.Or(mark.StepName, f.RowName(step))
 		f.setStep(r, f.Step(step))
-		made(&f.columns, &f.block(r).codes[colMark])[at(r)] = f.Names.Marks.ID(mark)
+		f.set(r, colMark, int64(f.Names.Marks.ID(mark)))
 	}
 }
 
@@ -87,6 +87,6 @@ func (f *Forest) numberSteps(above []int32) {
 
 func (f *Forest) setStep(r int32, step int64) {
 	f.setFlags(r, FlagStep)
-	made(&f.columns, &f.block(r).numbers[colStep])[at(r)] = step
+	f.set(r, colStep, step)
 	f.steps.add(f.Lane(r), step)
 }

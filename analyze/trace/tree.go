@@ -41,7 +41,7 @@ func (f *Forest) join(byTrace, first []int32) {
 	f.Tree.target = noRows(len(f.links))
 	f.Tree.Originals = nil
 	f.Tree.launcher = nil
-	if slices.ContainsFunc(f.blocks, func(b *block) bool { return b.numbers[colLaunchSpan] != nil }) {
+	if slices.ContainsFunc(f.blocks, func(b *block) bool { return b.columns[colLaunchSpan] != column{} }) {
 		f.Tree.launcher = noRows(f.Rows())
 	}
 	traceOf := func(i int32) int32 { return f.links[i].trace }
@@ -253,6 +253,7 @@ func (f *Forest) Build() {
 	if f.built.Load() {
 		return
 	}
+	f.pack()
 	for _, build := range []func(){f.buildTree, f.buildSteps, f.buildLaunchers, f.buildGraphs, f.buildExecutions} {
 		if build(); f.Ended() {
 			break

@@ -217,10 +217,10 @@ func (m MemorySize) Option() int64 {
 	return int64(m)
 }
 
-// LimitHeap makes the garbage collector keep the process near the bound, with room for buffers and garbage, unless
-// GOMEMLIMIT is set.
+// LimitHeap makes the garbage collector keep the process near the bound, unless GOMEMLIMIT is set. Collections are
+// cheap, because operations are stored without pointers.
 func (m MemorySize) LimitHeap() {
 	if _, set := os.LookupEnv("GOMEMLIMIT"); !set && m > 0 {
-		debug.SetMemoryLimit(int64(m) + int64(m)/4)
+		debug.SetMemoryLimit(int64(m))
 	}
 }
