@@ -15,7 +15,7 @@ import (
 //	POST /predict;inference;cuda:0;relu 40
 //	POST /predict;inference;cuda:0;relu;matmul 60
 func WriteForest(f *trace.Forest, w io.Writer) error {
-	return addStacks(f, func(int32, *Labels) {}).WriteCollapsed(w)
+	return addStacks(f, NewTable(Limits{}), func(int32, *Labels) {}).WriteCollapsed(w)
 }
 
 // Of sums up the operations by stack, with their requests and, if the forest keeps them, their shapes.
@@ -26,19 +26,22 @@ func WriteForest(f *trace.Forest, w io.Writer) error {
 // A device is a frame before the first operation on it, with its rank if there are several ranks. Spans that are no
 // operations, and operations seen from the host, are frames without values: waiting is no device work. Duplicates,
 // which have no place in the tree, are stacks of their own.
-func Of(f *trace.Forest) *Table {
+func Of(f *trace.Forest) *Table { return Within(f, Limits{}) }
+
+// Within returns the table of [Of] with other limits.
+func Within(f *trace.Forest, limits Limits) *Table {
 	f.Build()
 	owner := f.RequestOwners()
-	return addStacks(f, func(r int32, l *Labels) {
+	return addStacks(f, NewTable(limits), func(r int32, l *Labels) {
 		l.Shape = f.Names.Shapes.Values[f.Shape(r)]
 		l.Request = stackRequest(f, r, owner)
 	})
 }
 
-// addStacks sums up all rows by stack and labels. label sets labels other than device and kind.
-func addStacks(f *trace.Forest, label func(r int32, l *Labels)) *Table {
+// addStacks adds all rows to t by stack and labels. label sets labels other than device and kind.
+func addStacks(f *trace.Forest, t *Table, label func(r int32, l *Labels)) *Table {
 	f.Build()
-	w := &stackWalk{forest: f, label: label, table: NewTable(Limits{}), launches: launchesOf(f)}
+	w := &stackWalk{forest: f, label: label, table: t, launches: launchesOf(f)}
 	for _, device := range f.Devices.Keys {
 		w.devices = append(w.devices, device.Label(f.Devices.Ranks))
 	}

@@ -19,12 +19,13 @@ type Options = stacknotes.Options
 // Write writes a table as a compressed profile.
 func Write(w io.Writer, t *stacks.Table, opts Options) error {
 	z := gzip.NewWriter(w)
-	_, err := z.Write(profile(t, opts))
-	if err == nil {
-		err = z.Close()
+	b := &builder{w: z, room: slices.Repeat([]int64{math.MaxInt64}, len(stacknotes.Values))}
+	b.profile(t, opts)
+	if b.err == nil {
+		b.err = z.Close()
 	}
-	if err != nil {
-		return fmt.Errorf("writing pprof profile: %w", err)
+	if b.err != nil {
+		return fmt.Errorf("writing pprof profile: %w", b.err)
 	}
 	return nil
 }
@@ -34,28 +35,26 @@ type message = wire.Message
 // mapping is the ID of the one mapping. Because it has names, pprof does not look for a binary with symbols.
 const mapping = int64(1)
 
-// profile returns the message Profile of [profile.proto]. It encodes samples one by one.
-//
-// [profile.proto]: https://github.com/google/pprof/blob/main/proto/profile.proto
-func profile(t *stacks.Table, opts Options) (out []byte) {
-	b := &builder{room: slices.Repeat([]int64{math.MaxInt64}, len(stacknotes.Values))}
+// profile writes the fields of t one by one, so that only their texts are held.
+func (b *builder) profile(t *stacks.Table, opts Options) {
 	b.text("")
 	for _, v := range stacknotes.Values {
-		out = message{wire.F(1, "sample_type", b.valueType(v.Name, v.Unit))}.AppendProto(out)
+		b.add(wire.F(1, "sample_type", b.valueType(v.Name, v.Unit)))
 	}
 	for _, row := range t.Rows() {
-		out = message{wire.F(2, "sample", b.sample(&row))}.AppendProto(out)
+		b.add(wire.F(2, "sample", b.sample(&row)))
 	}
-	mappings := message{wire.F(1, "id", mapping), wire.F(5, "filename", b.text("operations")),
-		wire.F(7, "has_functions", true)}
-	var locations, functions []message
-	for i, name := range b.names.Values {
+	b.add(wire.F(3, "mapping", message{
+		wire.F(1, "id", mapping), wire.F(5, "filename", b.text("operations")), wire.F(7, "has_functions", true),
+	}))
+	for i := range b.names.Values {
 		id := int64(i + 1)
 		line := message{wire.F(1, "function_id", id)}
-		locations = append(locations, message{wire.F(1, "id", id), wire.F(2, "mapping_id", mapping),
-			wire.F(4, "line", line)})
+		b.add(wire.F(4, "location", message{wire.F(1, "id", id), wire.F(2, "mapping_id", mapping), wire.F(4, "line", line)}))
+	}
+	for i, name := range b.names.Values {
 		// The function has no system name: pprof would take it for a symbol of C++ and cut template arguments.
-		functions = append(functions, message{wire.F(1, "id", id), wire.F(2, "name", b.text(name))})
+		b.add(wire.F(5, "function", message{wire.F(1, "id", int64(i+1)), wire.F(2, "name", b.text(name))}))
 	}
 	period := b.valueType("count", "count")
 	notes := stacknotes.Of(t, opts)
@@ -72,21 +71,34 @@ func profile(t *stacks.Table, opts Options) (out []byte) {
 		duration = t.End.V - t.Start.V
 	}
 	defaultType := b.text("time")
-	return message{
-		wire.F(3, "mapping", mappings), wire.F(4, "location", locations), wire.F(5, "function", functions),
-		wire.F(6, "string_table", b.texts.Values), wire.F(9, "time_nanos", start),
-		wire.F(10, "duration_nanos", duration),
+	for _, text := range b.texts.Values {
+		b.add(wire.F(6, "string_table", wire.Text(text)))
+	}
+	b.add(
+		wire.F(9, "time_nanos", start), wire.F(10, "duration_nanos", duration),
 		wire.F(11, "period_type", period), wire.F(12, "period", int64(1)), // every operation is in it
 		wire.F(13, "comment", comments), wire.F(14, "default_sample_type", defaultType),
-	}.AppendProto(out)
+	)
 }
 
 type builder struct {
+	w   io.Writer
+	err error // of writing
+
+	scratch []byte
+
 	texts symbols.Table[string] // "" is the first
 	names symbols.Table[string] // of functions and locations; an ID is the index plus one
 	// room is the remaining growth of the sum of each value: pprof sums them up in 64 bits.
 	room []int64
 	cut  bool // there was not enough room
+}
+
+func (b *builder) add(fields ...wire.Field) {
+	if b.err == nil {
+		b.scratch = message(fields).AppendProto(b.scratch[:0])
+		_, b.err = b.w.Write(b.scratch)
+	}
 }
 
 func (b *builder) text(s string) int64 { return int64(b.texts.ID(s)) }

@@ -186,6 +186,19 @@ func newCollapsed(o options) *converter {
 	return ofForest(f, func() error { return stacks.WriteForest(f, o.out) })
 }
 
+// stackLimits bounds the texts of a table of stacks to a quarter of the memory, and by the defaults.
+func stackLimits(memory int64) stacks.Limits {
+	if memory <= 0 {
+		return stacks.Limits{}
+	}
+	const rowBytes = 256
+	rows := int(memory / 8 / rowBytes)
+	return stacks.Limits{
+		Stacks: min(rows, stacks.DefaultStacks), Shapes: min(rows/2, stacks.DefaultShapes),
+		Requests: min(rows/2, stacks.DefaultRequests),
+	}
+}
+
 func newProfile(write func(io.Writer, *stacks.Table, otlpprofiles.Options) error) func(options) *converter {
 	return func(o options) *converter {
 		f := trace.New()
@@ -197,7 +210,7 @@ func newProfile(write func(io.Writer, *stacks.Table, otlpprofiles.Options) error
 			opts.Version = o.version
 			opts.Lost = lost
 			opts.Unread = o.found.Malformed
-			return write(o.out, stacks.Of(f), opts)
+			return write(o.out, stacks.Within(f, stackLimits(o.memory)), opts)
 		})
 		add := c.entry
 		c.entry = func(e *op.Entry) error {
