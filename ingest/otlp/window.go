@@ -29,6 +29,10 @@ type window struct {
 	tooLong bool
 }
 
+// A step that fails within a longer element is repeated with twice the input, so that its time stays linear. Shorter
+// elements do not wait for input behind them.
+const longElement = 1 << 20
+
 // reset makes w read src, which starts at a position of the file. It reads buffered input in place.
 func (w *window) reset(src io.Reader, name string, at op.Position) {
 	w.Reset(src, at.Offset)
@@ -69,8 +73,11 @@ func (w *window) fill(m lexer.Mark) bool {
 	}
 	w.slide(keep)
 	w.held = w.held.Shift(keep)
-	n := len(w.Text)
-	for n == len(w.Text) && w.Err == nil {
+	need := len(w.Text) + 1
+	if need > longElement {
+		need = min(2*need, cap(w.Text))
+	}
+	for len(w.Text) < need && w.Err == nil {
 		w.Read()
 	}
 	w.lex.Replace(w.Text, keep)
