@@ -112,10 +112,10 @@ func (l *list) pauses() (all []candidate) {
 		n := l.timesCalled(h)
 		isPause := h.IsOp && launched[h.Operation] == 0
 		if !isPause && !l.byRequest && h.Longest.HostNS >= longPause {
-			// a checkpoint launches copies, and leaves the device idle once for long
+			// a checkpoint launches copies, and leaves the device idle for long behind each
 			calls, computed := l.within(&h)
 			n = calls
-			isPause = computed == 0 && 2*n*h.Longest.HostNS >= h.TimeNS
+			isPause = computed == 0
 		}
 		isLong := n > 0 && (n <= 2*rounds || h.TimeNS/n >= longPause)
 		if len(l.Extent.Devices) == 0 || !isPause || attrkey.IsInput(h.Operation) ||

@@ -45,14 +45,15 @@ type builder struct {
 	events        []event
 	ops           []int32 // of devices, by start
 	lanes         symbols.Table[lane]
-	laneOfProcess []int32   // without a thread, or none
-	lanePoints    [][]int32 // by lane and time
-	laneByRow     []int32   // of the host of each row, or none
-	launch        []int32   // the event of each row's launch, or none
-	calls         []int32   // events beside operations
-	parts         []int32   // rows of collectives
-	joins         []int32   // the point of the collective of each part
-	launched      [][]int32 // rows by process and launch
+	laneOfProcess []int32         // without a thread, or none
+	lanePoints    [][]int32       // by lane and time
+	laneByRow     []int32         // of the host of each row, or none
+	below         map[int32]int32 // by span without a thread, the first row with one below it
+	launch        []int32         // the event of each row's launch, or none
+	calls         []int32         // events beside operations
+	parts         []int32         // rows of collectives
+	joins         []int32         // the point of the collective of each part
+	launched      [][]int32       // rows by process and launch
 	// handed has the points of threads that were silent, with the points of other threads after which they go on.
 	handed map[int32]int32
 }
@@ -81,6 +82,7 @@ func (g *Graph) complete() {
 		Graph: g, g: &g.g, launch: repeat(rows), laneByRow: repeat(rows), laneOfProcess: repeat(len(g.loops)),
 		handed: make(map[int32]int32),
 	}
+	b.findBelow()
 	b.collect()
 	b.addOps()
 	b.host()
@@ -139,6 +141,8 @@ func (b *builder) laneOf(r int32) int32 {
 		l.root = ofEngine
 	case b.owner[r] != trace.NoRow && !b.loops[l.process]:
 		l.root = b.owner[r]
+	case !b.forest.Has(r, trace.FlagOp):
+		l.thread = b.threadOf(r)
 	}
 	if l.thread == noThread && l.root == ofProcess {
 		if b.laneOfProcess[l.process] == none {
@@ -149,6 +153,44 @@ func (b *builder) laneOf(r int32) int32 {
 		b.laneByRow[r] = b.lanes.ID(l)
 	}
 	return b.laneByRow[r]
+}
+
+// threadOf returns the thread of a span that states none: that of the first operation below it, or else below a span above.
+// Spans of steps and layers come from code that knows nothing of threads, while operations have those of their launches.
+func (b *builder) threadOf(r int32) int64 {
+	for depth := 0; r != trace.NoRow && depth < maxDepth; depth++ {
+		if first, known := b.below[r]; known {
+			return b.forest.Names.Threads.Values[b.forest.Thread(first)]
+		}
+		r = b.forest.Tree.Parent[r]
+	}
+	return noThread
+}
+
+// findBelow finds, for spans without a thread, the first operation below them with one.
+func (b *builder) findBelow() {
+	f := b.forest
+	b.below = make(map[int32]int32)
+	began := func(r int32) int64 {
+		if f.Has(r, trace.FlagLaunch) {
+			return f.Launch(r)
+		}
+		return f.Start(r)
+	}
+	isThreadless := func(r int32) bool { return f.Names.Threads.Values[f.Thread(r)] == noThread }
+	for r := range f.Rows() {
+		if isThreadless(r) || !b.placed(r) {
+			continue
+		}
+		p := f.Tree.Parent[r]
+		for depth := 0; p != trace.NoRow && depth < maxDepth && !f.Has(p, trace.FlagOp) && isThreadless(p); depth++ {
+			if before, known := b.below[p]; known && began(before) <= began(r) {
+				break
+			}
+			b.below[p] = r
+			p = f.Tree.Parent[p]
+		}
+	}
 }
 
 // collect finds events of hosts and operations of devices.

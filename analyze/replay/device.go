@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"iter"
+	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -257,36 +258,53 @@ func (b *builder) addOps() {
 // addJoins adds the points of collectives, and the ends of their parts: after the last part to start.
 func (b *builder) addJoins() {
 	f := b.forest
+	var rows []int32
 	for all := range collective.FindJoins(f).All() {
-		join := none
-		latest := int64(0)
-		isPart := func(p *collective.Part) bool {
-			return len(all) > 1 && b.begin[p.Row] != none && f.Kind(p.Row) == op.KindCollective
-		}
+		rows = rows[:0]
 		for i := range all {
-			if isPart(&all[i]) {
-				latest = max(latest, b.g.At(b.begin[all[i].Row]))
-			}
+			rows = append(rows, all[i].Row)
 		}
-		for i := range all {
-			if !isPart(&all[i]) {
-				continue
-			}
-			if join == none {
-				join = b.g.follow(latest, none, ofCollective, noOwner)
-			}
-			r := all[i].Row
-			b.parts = append(b.parts, r)
-			b.joins = append(b.joins, join)
-			at := b.g.At(b.end[r])
-			after := b.begin[r]
-			if latest <= at {
-				after = join
-			}
-			b.g.Set(^(b.begin[r] >> 1), 0)
-			b.end[r] = b.g.follow(at, after, own, r)
+		b.addJoin(rows)
+	}
+	for _, t := range collective.Transfers(f) {
+		b.addJoin([]int32{t.Send, t.Receive})
+	}
+}
+
+// addJoin adds the point of a collective with the parts of rows.
+func (b *builder) addJoin(rows []int32) {
+	if len(rows) < 2 {
+		return
+	}
+	const noTime = int64(math.MinInt64)
+	latest := noTime
+	for _, r := range rows {
+		if b.isPart(r) {
+			latest = max(latest, b.g.At(b.begin[r]))
 		}
 	}
+	if latest == noTime {
+		return
+	}
+	join := b.g.follow(latest, none, ofCollective, noOwner)
+	for _, r := range rows {
+		if !b.isPart(r) {
+			continue
+		}
+		b.parts = append(b.parts, r)
+		b.joins = append(b.joins, join)
+		at := b.g.At(b.end[r])
+		after := b.begin[r]
+		if latest <= at {
+			after = join
+		}
+		b.g.Set(^(b.begin[r] >> 1), 0)
+		b.end[r] = b.g.follow(at, after, own, r)
+	}
+}
+
+func (b *builder) isPart(r int32) bool {
+	return b.begin[r] != none && b.forest.Kind(r) == op.KindCollective
 }
 
 // join lets collectives wait for their parts.
