@@ -57,8 +57,10 @@ func Transfers(f *trace.Forest) (all []Transfer) {
 	return all
 }
 
-// Took returns the time of t once both sides have started, and how long the receive waited before.
-func (t *Transfer) Took(f *trace.Forest) (ns, waited int64) {
-	both := max(f.Start(t.Send), f.Start(t.Receive))
-	return max(0, f.End(t.Receive)-both), min(both, f.End(t.Receive)) - f.Start(t.Receive)
+// Took returns the time of t once both sides have started, and its bytes, 0 if they are not known.
+func (t *Transfer) Took(f *trace.Forest) (ns, bytes int64) {
+	if i, ok := trace.CollectiveOf(f.Collectives, t.Receive); ok {
+		bytes = f.Collectives[i].Bytes
+	}
+	return max(0, f.End(t.Receive)-max(f.Start(t.Send), f.Start(t.Receive))), bytes
 }

@@ -36,12 +36,14 @@ func (c *communications) named(l *list) string {
 }
 
 // communication finds collectives, sends and receives that keep the devices from computing.
-func (l *list) communication() (all []candidate) {
+func (l *list) communication() []candidate {
 	var collectives, sends, receives communications
+	all, known := l.transfersOf()
 	for i := range l.Operations {
 		o := &l.Operations[i]
 		switch name := l.transferName(o.Operation); {
 		case o.Side != "" || o.Kind != op.KindCollective.String():
+		case known && (collective.IsSend(name) || collective.IsReceive(name)):
 		case collective.IsSend(name):
 			sends.add(o)
 		case collective.IsReceive(name):
@@ -68,6 +70,11 @@ func (l *list) communication() (all []candidate) {
 		all = append(all, kind.find(kind.communications, f)...)
 	}
 	return all
+}
+
+// knowsTransfers reports whether the recording says which sends and receives belong together.
+func (l *list) knowsTransfers() bool {
+	return l.Forest != nil && len(collective.Transfers(l.Forest)) > 0
 }
 
 // transferName returns the name of the collective of an operation, or else of the operation itself.
@@ -123,7 +130,7 @@ func (l *list) sends(c *communications, f Finding) []candidate {
 func (l *list) unevenDevices() []candidate {
 	all := l.stragglers()
 	n := l.microbatches()
-	if n <= 1 || l.late != nil || len(all) == 0 || all[0].Kind != Imbalance || len(all[0].changes) == 0 {
+	if n <= 1 || l.knowsTransfers() || l.late != nil || len(all) == 0 || all[0].Kind != Imbalance || len(all[0].changes) == 0 {
 		return all
 	}
 	most := l.mostWork()
