@@ -235,13 +235,15 @@ func (l *list) hidesCollectives() bool {
 	return 10*hidden >= all && all > 0
 }
 
+// slowLink is the part of a link's rate below which something else bounds a transfer: real ones reach four fifths of it.
+const slowLink = 0.5
+
 // fasterLink returns the candidate of collectives that run beside the computation and take longer: they save what
 // transfers at the link's rate save. Without a rate, it is at most all of the time.
 func (l *list) fasterLink(collectives *communications, f Finding, removed replay.Saving) candidate {
-	const slow = 0.5
 	f.Try = "find out which link they use (NCCL_DEBUG=INFO), and send fewer bytes, such as gradients in bfloat16"
 	bus, link := l.busRate()
-	if bus <= 0 || link <= 0 || bus > slow*link {
+	if bus <= 0 || link <= 0 || bus > slowLink*link {
 		return candidate{Finding: f, saving: removed, atMost: true}
 	}
 	f.Text += fmt.Sprintf(" Their links carry %s/s of %s/s.", units.Bytes(int64(bus)), units.Bytes(int64(link)))
@@ -269,10 +271,15 @@ func (l *list) busRate() (bus, link float64) {
 		seconds += float64(row.TransferNS.V) / 1e9
 		bytes += float64(row.TransferNS.V) / 1e9 * row.BusBytesPerSecond.V
 	}
+	return bytes / max(seconds, 1e-9), l.linkRate()
+}
+
+// linkRate returns the rate of the devices' links by their data sheets, the least one, 0 if unknown.
+func (l *list) linkRate() (link float64) {
 	for i := range l.Peaks {
 		if rate := l.Peaks[i].LinkBytesPerSecond; i == 0 || rate < link {
 			link = rate
 		}
 	}
-	return bytes / max(seconds, 1e-9), link
+	return link
 }

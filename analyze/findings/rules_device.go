@@ -75,6 +75,17 @@ func (l *list) slowCopies() (all []candidate) {
 	}
 	for _, o := range l.onDevices(op.KindMemory) {
 		isPageable := slices.ContainsFunc(pageable, func(p profile.Operation) bool { return p.Operation == o.Operation })
+		rate, link := float64(o.MemoryBytes.V)/float64(max(1, o.SumNS))*1e9, cmp.Or(l.linkRate(), linkRate)
+		if strings.Contains(o.Operation, "PtoP") && rate > 0 && rate < slowLink*link {
+			f := says(&o, "%s between devices run at %s/s, and the link carries %s/s.", units.Plural(o.Count, "copy"),
+				units.Bytes(int64(rate)), units.Bytes(int64(link)))
+			f.Rule = "copy_overlap"
+			f.Try = "find out which way the data take (nvidia-smi topo -m), and keep layers that exchange data on one device"
+			all = append(all, candidate{
+				Finding: f, changes: []replay.Change{{Kind: replay.Rate, Select: o.Operation, Factor: link}}, atMost: true,
+			})
+			continue
+		}
 		if !isPageable && 5*l.by.MemoryNS >= l.whole*l.devicesNum {
 			f := says(&o, "%s keeps the device from computing: %s take %s.", l.named(o.Operation),
 				units.Plural(o.Count, "copy"), l.part(o.SumNS/l.devicesNum))
