@@ -72,9 +72,10 @@ func (l *list) communication() []candidate {
 	return all
 }
 
-// knowsTransfers reports whether the recording says which sends and receives belong together.
+// knowsTransfers reports whether the recording says which sends and receives belong together, and when the host launched
+// work. Without that the replay does not know what else a stage waits for.
 func (l *list) knowsTransfers() bool {
-	return l.Forest != nil && len(collective.Transfers(l.Forest)) > 0
+	return l.Forest != nil && l.Launches.Count > 0 && len(collective.Transfers(l.Forest)) > 0
 }
 
 // transferName returns the name of the collective of an operation, or else of the operation itself.

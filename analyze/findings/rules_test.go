@@ -303,7 +303,7 @@ func TestAnUnevenStageSavesWhatItHasAboveTheMean(t *testing.T) {
 		if kind == op.KindCompute {
 			e.FLOPs = op.Known(ns)
 		} else {
-			e.Collective = &op.Collective{Name: name, Group: "pipeline"}
+			e.Collective = &op.Collective{Name: name, Group: "pipeline", PeerRank: op.Known(1 - rank)}
 		}
 		records = append(records, op.Record{Entry: &e})
 	}

@@ -48,7 +48,7 @@ type builder struct {
 	laneOfProcess []int32         // without a thread, or none
 	lanePoints    [][]int32       // by lane and time
 	laneByRow     []int32         // of the host of each row, or none
-	below         map[int32]int32 // by span without a thread, the first row with one below it
+	below         map[int32]int32 // the first operation with a thread below each row
 	launch        []int32         // the event of each row's launch, or none
 	calls         []int32         // events beside operations
 	parts         []int32         // rows of collectives
@@ -155,8 +155,8 @@ func (b *builder) laneOf(r int32) int32 {
 	return b.laneByRow[r]
 }
 
-// threadOf returns the thread of a span that states none: that of the first operation below it, or else below a span above.
-// Spans of steps and layers come from code that knows nothing of threads, while operations have those of their launches.
+// threadOf returns the thread of a span that states none: that of the first operation of a device below it, or else below a
+// span above. Code that writes spans of steps and layers knows nothing of threads, and operations have those of launches.
 func (b *builder) threadOf(r int32) int64 {
 	for depth := 0; r != trace.NoRow && depth < maxDepth; depth++ {
 		if first, known := b.below[r]; known {
@@ -167,28 +167,19 @@ func (b *builder) threadOf(r int32) int64 {
 	return noThread
 }
 
-// findBelow finds, for spans without a thread, the first operation below them with one.
+// findBelow finds the first operation of a device with a thread below each row.
 func (b *builder) findBelow() {
 	f := b.forest
 	b.below = make(map[int32]int32)
-	began := func(r int32) int64 {
-		if f.Has(r, trace.FlagLaunch) {
-			return f.Launch(r)
-		}
-		return f.Start(r)
-	}
-	isThreadless := func(r int32) bool { return f.Names.Threads.Values[f.Thread(r)] == noThread }
-	for r := range f.Rows() {
-		if isThreadless(r) || !b.placed(r) {
+	for _, r := range f.Devices.ByStart {
+		if f.Names.Threads.Values[f.Thread(r)] == noThread || !b.placed(r) {
 			continue
 		}
-		p := f.Tree.Parent[r]
-		for depth := 0; p != trace.NoRow && depth < maxDepth && !f.Has(p, trace.FlagOp) && isThreadless(p); depth++ {
-			if before, known := b.below[p]; known && began(before) <= began(r) {
+		for p := f.Tree.Parent[r]; p != trace.NoRow; p = f.Tree.Parent[p] {
+			if _, known := b.below[p]; known {
 				break
 			}
 			b.below[p] = r
-			p = f.Tree.Parent[p]
 		}
 	}
 }
