@@ -50,7 +50,8 @@ func (l *list) transfersOf() (all []candidate, known bool) {
 		if ns := sketch.Median(p.ns); ns >= slower*max(1, usual) && p.bytes <= middle.bytes {
 			for i := range p.ranks {
 				changes = append(changes, replay.Change{
-					Kind: replay.Scale, Select: fmt.Sprintf("peer=%d,rank=%d", p.ranks[i], p.ranks[1-i]), Factor: float64(usual) / float64(ns),
+					Kind: replay.Scale, Select: fmt.Sprintf("peer=%d,rank=%d", p.ranks[i], p.ranks[1-i]),
+					Factor: float64(usual) / float64(ns),
 				})
 			}
 		}
@@ -58,13 +59,17 @@ func (l *list) transfersOf() (all []candidate, known bool) {
 	where := Where{Section: "communication"}
 	if changes != nil {
 		of, ns := pairs[0], sketch.Median(pairs[0].ns)
-		slow := says(Operation, where, "The link between ranks %d and %d is slow: a transfer takes %s, and %s on the median link.",
+		slow := says(Operation, where,
+			"The link between ranks %d and %d is slow: a transfer takes %s, and %s on the median link.",
 			of.ranks[0], of.ranks[1], units.Duration(ns), units.Duration(usual))
-		slow.Evidence = []Evidence{times("transfers", int64(len(of.ns))), lasts("of this link", ns), lasts("of the median link", usual)}
+		slow.Evidence = []Evidence{
+			times("transfers", int64(len(of.ns))), lasts("of this link", ns), lasts("of the median link", usual),
+		}
 		slow.Try = "find out which way the data take between them (NCCL_DEBUG=INFO, nvidia-smi topo -m)"
 		all = append(all, candidate{Finding: slow, changes: changes})
 	}
-	every := says(Operation, where, "Sends and receives between ranks take %s each at the median, once both sides have begun.",
+	every := says(Operation, where,
+		"Sends and receives between ranks take %s each at the median, once both sides have begun.",
 		units.Duration(sketch.Median(took)))
 	every.Evidence = []Evidence{times("transfers", int64(len(took))), lasts("each", sketch.Median(took))}
 	every.Try = "send while the next microbatch computes, fewer bytes, or over a faster link"

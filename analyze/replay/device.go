@@ -47,9 +47,11 @@ type devicePlan struct {
 	stream []int32 // by index in ops, the operation before on the stream, or none
 	// work is the operation of another stream launched before a collective by the same thread, or since by another one
 	// that computes on its device, by row.
-	work  map[int32]int32
-	usual [2][numClasses]int64
-	byEnd [][]int32 // by process, operations by end, once needed
+	work map[int32]int32
+	// received is the receive launched before the first operation of another stream by the same thread, by row.
+	received map[int32]int32
+	usual    [2][numClasses]int64
+	byEnd    [][]int32 // by process, operations by end, once needed
 }
 
 // devices adds the points and edges of operations.
@@ -63,7 +65,7 @@ func (b *builder) devices() {
 
 func (b *builder) plan() *devicePlan {
 	f := b.forest
-	p := &devicePlan{stream: repeat(len(b.ops)), work: make(map[int32]int32)}
+	p := &devicePlan{stream: repeat(len(b.ops)), work: make(map[int32]int32), received: make(map[int32]int32)}
 	last := repeat(f.Devices.NumStreams()) // by stream
 	for i, r := range b.ops {
 		stream := f.DeviceStreamOf(r)
@@ -72,9 +74,21 @@ func (b *builder) plan() *devicePlan {
 	}
 	work := repeat(len(b.lanes.Values)) // by lane
 	computed := repeat(len(f.Devices.Keys))
+	isReceive := make(map[int32]bool)
+	for _, t := range collective.Transfers(f) {
+		isReceive[t.Receive] = true
+	}
+	receive := repeat(len(b.lanes.Values)) // by lane
 	for _, rows := range b.launched {
 		for _, r := range rows {
 			l, d := b.laneOf(r), f.Device(r)
+			switch {
+			case isReceive[r]:
+				receive[l] = r
+			case receive[l] != none && f.Kind(r) != op.KindCollective:
+				p.received[r] = receive[l]
+				receive[l] = none
+			}
 			switch before := work[l]; {
 			case f.Kind(r) != op.KindCollective:
 				work[l] = r
@@ -191,6 +205,9 @@ func (b *builder) addStart(p *devicePlan, marked *streamWaits, i int, r int32) {
 		if other := p.endedBefore(b, r); other != none {
 			all = append(all, candidate{b.end[other], at, afterStream})
 		}
+	}
+	if data, ok := p.received[r]; ok && !marked.known(b.process[r]) && f.End(data) <= f.Start(r) {
+		all = append(all, candidate{b.end[data], 2 * microsecond, afterStream})
 	}
 	if work, ok := p.work[r]; ok && f.End(work) <= f.Start(r) {
 		all = append(all, candidate{b.end[work], 2 * microsecond, ofCollective})

@@ -294,10 +294,11 @@ func (b *builder) afterPageable(r int32, isTimed bool) int32 {
 	}
 	points := b.lanePoints[b.laneOf(r)]
 	at := b.g.At(b.events[l].at)
-	if i := sort.Search(len(points), func(i int) bool { return b.g.At(points[i]) > at }); i < len(points) && at < b.g.At(b.end[r]) {
-		return points[i]
+	i := sort.Search(len(points), func(i int) bool { return b.g.At(points[i]) > at })
+	if i == len(points) || at >= b.g.At(b.end[r]) {
+		return none
 	}
-	return none
+	return points[i]
 }
 
 // copied returns the end of the call that launched a copy, or of the operation of the host around its start, or none.
