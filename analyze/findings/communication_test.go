@@ -117,5 +117,6 @@ func TestASlowLinkBetweenTwoRanks(t *testing.T) {
 		}
 	}
 	f := only(found(t, records...), "exposed_communication")
-	check.Equal(t, "text", "The link between ranks 2 and 3 is slow: a transfer takes 3.00 ms, and 100 µs on the median link.", f.Text)
+	const says = "The link between ranks 2 and 3 is slow: a transfer takes 3.00 ms, and 100 µs on the median link."
+	check.Equal(t, "text", says, f.Text)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/optrace/optrace/internal/text/units"
 )
 
-// transfersOf finds links between two ranks whose transfers take twice as long as those of the median link, and last the
+// transfersOf finds links between two ranks whose transfers take twice as long as on the median link, and last the
 // transfers of all links. known reports whether the replay knows which sends and receives belong together: the waits of a
 // receive are no time of a link then.
 func (l *list) transfersOf() (all []candidate, known bool) {

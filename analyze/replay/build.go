@@ -155,8 +155,8 @@ func (b *builder) laneOf(r int32) int32 {
 	return b.laneByRow[r]
 }
 
-// threadOf returns the thread of a span that states none: that of the first operation of a device below it, or else below a
-// span above. Code that writes spans of steps and layers knows nothing of threads, and operations have those of launches.
+// threadOf returns the thread of a span without one: the first operation of a device below it has it, or else below a span
+// above. Code that writes spans of steps and layers knows nothing of threads, and operations know their launches'.
 func (b *builder) threadOf(r int32) int64 {
 	for depth := 0; r != trace.NoRow && depth < maxDepth; depth++ {
 		if first, known := b.below[r]; known {

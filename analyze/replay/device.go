@@ -463,7 +463,7 @@ const emptyKernel = 2 * microsecond
 // isProduct reports whether the operation in row r is a product or a convolution, of many FLOPs for each element. It is
 // not fused with others into one kernel.
 func (g *Graph) isProduct(r int32) bool {
-	const many = 16 // twice those of a norm
+	const many = 16 // a norm has about 8
 	f := g.forest
 	return f.Flops(r) > many*f.Elements(r) && f.Elements(r) > 0 || strings.Contains(f.RowName(r), "gemm")
 }

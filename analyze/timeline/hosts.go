@@ -78,8 +78,8 @@ func newHosts(f *trace.Forest, owners []int32) hosts {
 	return h
 }
 
-// RankOf returns the rank of the row of a host. Spans have none of their own: it is that of all operations below it, of
-// those below the nearest span above that has any, or else of those of its trace, and unknown if they have several.
+// RankOf returns the rank of the row of a host. Spans have none of their own: all operations below it have it, or below the
+// nearest span above with any, or else in its trace. It is unknown if they have several.
 func RankOf(f *trace.Forest) func(r int32) op.Int {
 	ranks := make(map[int32]op.Int) // by row above operations, or the complement of a trace
 	add := func(k int32, rank op.Int) (isNew bool) {
