@@ -131,7 +131,9 @@ func TestAReceiveWaitsForItsSend(t *testing.T) {
 		}
 		if name != "gemm" {
 			e.Kind = op.KindCollective
-			e.Collective = &op.Collective{Name: name, Group: "pp", PeerRank: op.Known(1 - rank), Sequence: op.Known(rank + 7)}
+			e.Collective = &op.Collective{
+				Name: name, Group: "pp", PeerRank: op.Known(1 - rank), Sequence: op.Known(rank + 7),
+			}
 		}
 		f.Add(op.Record{Entry: &e})
 	}
