@@ -71,7 +71,7 @@ func FindJoins(f *trace.Forest) *Joins {
 	}
 	identify := func(p *Part) collective {
 		c := collective{p.group, p.Occurrence, 0, p.Number}
-		if name := names[p.Name].Name; (p.Inferred || p.Peer) && (IsSend(name) || IsReceive(name)) {
+		if name := names[p.Name].Name; (p.Inferred || p.Peer >= 0) && (IsSend(name) || IsReceive(name)) {
 			c.device = p.Device + 1
 		}
 		return c

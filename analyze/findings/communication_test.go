@@ -81,3 +81,42 @@ func TestAStageThatWorksLonger(t *testing.T) {
 		}
 	}
 }
+
+// A link whose transfers take longer than those of the other links is slow, and not the ranks that wait for it.
+func TestASlowLinkBetweenTwoRanks(t *testing.T) {
+	const ms = 1_000_000
+	var records []op.Record
+	add := func(rank, stream, start, ns int64, name string, peer int64) {
+		e := op.Entry{
+			Operation: name, Kind: op.KindCompute, DeviceID: "cuda:0", Rank: op.Known(rank), Stream: op.Known(stream),
+			Launch: op.Known(1e18 + int64(len(records))*1_000), Start: op.Known(1e18 + start), Duration: ns,
+		}
+		if peer >= 0 {
+			e.Kind = op.KindCollective
+			e.Collective = &op.Collective{Name: name, Group: "pp", PeerRank: op.Known(peer)}
+		}
+		records = append(records, op.Record{Entry: &e})
+	}
+	const soon = 1_000
+	var computed, received [4]int64 // ends
+	for rank := range computed {
+		computed[rank], received[rank] = ms, ms
+	}
+	for range 20 {
+		for rank := range int64(4) {
+			start := max(computed[rank], received[rank]) + soon
+			computed[rank] = start + ms
+			add(rank, 0, start, ms, "gemm", -1)
+			if rank < 3 {
+				took := ms / 10 * (1 + 29*(rank/2)) // between ranks 2 and 3: 3 ms
+				from, to := max(computed[rank], received[rank+1])+soon, received[rank+1]+soon
+				add(rank, 1, from, took, "send", rank+1)
+				add(rank+1, 2, to, from+took-to, "recv", rank)
+				received[rank+1] = from + took
+			}
+		}
+	}
+	f := only(found(t, records...), "exposed_communication")
+	const says = "The link between ranks 2 and 3 is slow: a transfer takes 3.00 ms, and 100 µs on the median link."
+	check.Equal(t, "text", says, f.Text)
+}

@@ -3,6 +3,7 @@ package findings
 import (
 	"slices"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/model/attrkey"
@@ -36,28 +37,29 @@ func (l *list) ranges() map[string]bool {
 }
 
 // within returns the number of calls of an operation or a span of the host, and the time of the operations other than
-// copies launched within them in their traces.
+// copies of their rank launched within them in their traces.
 func (l *list) within(h *timeline.HostTime) (n, computed int64) {
 	f := l.Forest
 	if f == nil {
 		return 0, 0
 	}
 	type calls struct{ starts, ends []int64 }
-	byTrace := make(map[int32]*calls)
+	type host struct {
+		trace int32
+		rank  op.Int
+	}
+	byHost := make(map[host]*calls)
+	rankOf := timeline.RankOf(f)
 	for r := range f.Rows() {
 		isKind := f.Has(r, trace.FlagOp) == h.IsOp && !f.IsDeviceSide(r) && f.Has(r, trace.FlagStart)
 		if isKind && f.RowName(r) == h.Operation {
 			n++
-			of := byTrace[f.Trace(r)]
-			if of == nil {
-				of = new(calls)
-				byTrace[f.Trace(r)] = of
-			}
+			of := order.At(byHost, host{f.Trace(r), rankOf(r)})
 			of.starts = append(of.starts, f.Start(r))
 			of.ends = append(of.ends, f.End(r))
 		}
 	}
-	for _, of := range byTrace {
+	for _, of := range byHost {
 		slices.Sort(of.starts)
 		slices.Sort(of.ends)
 	}
@@ -70,7 +72,7 @@ func (l *list) within(h *timeline.HostTime) (n, computed int64) {
 		if f.Has(r, trace.FlagLaunch) {
 			at = f.Launch(r)
 		}
-		if of := byTrace[f.Trace(r)]; of != nil && f.Kind(r) != op.KindMemory {
+		if of := byHost[host{f.Trace(r), f.DeviceKey(r).Rank}]; of != nil && f.Kind(r) != op.KindMemory {
 			computed += f.Duration(r) * (notAfter(of.starts, at) - notAfter(of.ends, at))
 		}
 	}

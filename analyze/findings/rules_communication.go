@@ -1,13 +1,18 @@
 package findings
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/replay"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
@@ -36,12 +41,14 @@ func (c *communications) named(l *list) string {
 }
 
 // communication finds collectives, sends and receives that keep the devices from computing.
-func (l *list) communication() (all []candidate) {
+func (l *list) communication() []candidate {
 	var collectives, sends, receives communications
+	all, known := l.transfersOf()
 	for i := range l.Operations {
 		o := &l.Operations[i]
 		switch name := l.transferName(o.Operation); {
 		case o.Side != "" || o.Kind != op.KindCollective.String():
+		case known && (collective.IsSend(name) || collective.IsReceive(name)):
 		case collective.IsSend(name):
 			sends.add(o)
 		case collective.IsReceive(name):
@@ -68,6 +75,12 @@ func (l *list) communication() (all []candidate) {
 		all = append(all, kind.find(kind.communications, f)...)
 	}
 	return all
+}
+
+// knowsTransfers reports whether the recording says which sends and receives belong together, and when the host launched
+// work. Without that the replay does not know what else a stage waits for.
+func (l *list) knowsTransfers() bool {
+	return l.Forest != nil && l.Launches.Count > 0 && len(collective.Transfers(l.Forest)) > 0
 }
 
 // transferName returns the name of the collective of an operation, or else of the operation itself.
@@ -123,7 +136,7 @@ func (l *list) sends(c *communications, f Finding) []candidate {
 func (l *list) unevenDevices() []candidate {
 	all := l.stragglers()
 	n := l.microbatches()
-	if n <= 1 || l.late != nil || len(all) == 0 || all[0].Kind != Imbalance || len(all[0].changes) == 0 {
+	if n <= 1 || l.knowsTransfers() || l.late != nil || len(all) == 0 || all[0].Kind != Imbalance || len(all[0].changes) == 0 {
 		return all
 	}
 	most := l.mostWork()
@@ -228,13 +241,15 @@ func (l *list) hidesCollectives() bool {
 	return 10*hidden >= all && all > 0
 }
 
+// slowLink is the part of a link's rate below which something else bounds a transfer: real ones reach four fifths of it.
+const slowLink = 0.5
+
 // fasterLink returns the candidate of collectives that run beside the computation and take longer: they save what
 // transfers at the link's rate save. Without a rate, it is at most all of the time.
 func (l *list) fasterLink(collectives *communications, f Finding, removed replay.Saving) candidate {
-	const slow = 0.5
 	f.Try = "find out which link they use (NCCL_DEBUG=INFO), and send fewer bytes, such as gradients in bfloat16"
 	bus, link := l.busRate()
-	if bus <= 0 || link <= 0 || bus > slow*link {
+	if bus <= 0 || link <= 0 || bus > slowLink*link {
 		return candidate{Finding: f, saving: removed, atMost: true}
 	}
 	f.Text += fmt.Sprintf(" Their links carry %s/s of %s/s.", units.Bytes(int64(bus)), units.Bytes(int64(link)))
@@ -262,10 +277,78 @@ func (l *list) busRate() (bus, link float64) {
 		seconds += float64(row.TransferNS.V) / 1e9
 		bytes += float64(row.TransferNS.V) / 1e9 * row.BusBytesPerSecond.V
 	}
+	return bytes / max(seconds, 1e-9), l.linkRate()
+}
+
+// linkRate returns the rate of the devices' links by their data sheets, the least one, 0 if unknown.
+func (l *list) linkRate() (link float64) {
 	for i := range l.Peaks {
 		if rate := l.Peaks[i].LinkBytesPerSecond; i == 0 || rate < link {
 			link = rate
 		}
 	}
-	return bytes / max(seconds, 1e-9), link
+	return link
+}
+
+// transfersOf finds links between two ranks whose transfers take twice as long as on the median link, and last the
+// transfers of all links. known reports whether the replay knows which sends and receives belong together: the waits of a
+// receive are no time of a link then.
+func (l *list) transfersOf() (all []candidate, known bool) {
+	const slower = 2
+	type pair struct {
+		ranks [2]int64
+		ns    []int64
+		bytes int64
+	}
+	if !l.knowsTransfers() {
+		return nil, false
+	}
+	f := l.Forest
+	byRanks := make(map[[2]int64]*pair)
+	var took []int64
+	for _, t := range collective.Transfers(f) {
+		ranks := [2]int64{min(t.From, t.To), max(t.From, t.To)}
+		p := order.At(byRanks, ranks)
+		p.ranks = ranks
+		took = append(took, max(0, f.End(t.Receive)-max(f.Start(t.Send), f.Start(t.Receive))))
+		p.ns = append(p.ns, took[len(took)-1])
+		if i, ok := trace.CollectiveOf(f.Collectives, t.Receive); ok {
+			p.bytes = max(p.bytes, f.Collectives[i].Bytes)
+		}
+	}
+	pairs := slices.SortedFunc(maps.Values(byRanks), func(a, b *pair) int {
+		return cmp.Or(cmp.Compare(sketch.Median(b.ns), sketch.Median(a.ns)), slices.Compare(a.ranks[:], b.ranks[:]))
+	})
+	middle := pairs[len(pairs)/2] // of two, the faster one
+	usual := sketch.Median(middle.ns)
+	var changes []replay.Change
+	for _, p := range pairs[:min(len(pairs), maxChanges/2)] {
+		if ns := sketch.Median(p.ns); ns >= slower*max(1, usual) && p.bytes <= middle.bytes {
+			for i := range p.ranks {
+				changes = append(changes, replay.Change{
+					Kind: replay.Scale, Select: fmt.Sprintf("peer=%d,rank=%d", p.ranks[i], p.ranks[1-i]),
+					Factor: float64(usual) / float64(ns),
+				})
+			}
+		}
+	}
+	where := Where{Section: "communication"}
+	if changes != nil {
+		of, ns := pairs[0], sketch.Median(pairs[0].ns)
+		slow := says(Operation, where,
+			"The link between ranks %d and %d is slow: a transfer takes %s, and %s on the median link.",
+			of.ranks[0], of.ranks[1], units.Duration(ns), units.Duration(usual))
+		slow.Evidence = []Evidence{
+			times("transfers", int64(len(of.ns))), lasts("of this link", ns), lasts("of the median link", usual),
+		}
+		slow.Try = "find out which way the data take between them (NCCL_DEBUG=INFO, nvidia-smi topo -m)"
+		all = append(all, candidate{Finding: slow, changes: changes})
+	}
+	every := says(Operation, where,
+		"Sends and receives between ranks take %s each at the median, once both sides have begun.",
+		units.Duration(sketch.Median(took)))
+	every.Evidence = []Evidence{times("transfers", int64(len(took))), lasts("each", sketch.Median(took))}
+	every.Try = "send while the next microbatch computes, fewer bytes, or over a faster link"
+	both := append(change(replay.Scale, "collective=send"), change(replay.Scale, "collective=recv")...)
+	return append(all, candidate{Finding: every, changes: both, atMost: true, isGeneral: true}), true
 }

@@ -2,7 +2,6 @@ package findings
 
 import (
 	"cmp"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -32,33 +31,65 @@ func (l *list) onDevices(kinds ...op.Kind) (rows []profile.Operation) {
 // linkRate is the rate of pinned copies that is assumed without the device's own, in bytes a second: PCIe 4.
 const linkRate = 25e9
 
-// slowCopies finds copies from pageable memory, and copies that keep the device from computing.
+// pageableCopies returns the copies from and to pageable memory. Small ones to the host read values, see waits.
+func (l *list) pageableCopies() []profile.Operation {
+	const small = 1 << 20
+	return slices.DeleteFunc(l.onDevices(op.KindMemory), func(o profile.Operation) bool {
+		isRead := strings.Contains(o.Operation, "DtoH") && o.MemoryBytes.V < small*o.Count
+		rate := float64(o.MemoryBytes.V) / float64(max(1, o.SumNS)) * 1e9
+		return !strings.Contains(o.Operation, "Pageable") || isRead || rate <= 0 || rate >= linkRate
+	})
+}
+
+// slowCopies finds copies from and to pageable memory, and copies that keep the device from computing.
 func (l *list) slowCopies() (all []candidate) {
-	for _, o := range l.onDevices(op.KindMemory) {
-		rate := 0.0
-		if o.MemoryBytes.Known && o.SumNS > 0 {
-			rate = float64(o.MemoryBytes.V) / float64(o.SumNS) * 1e9
+	var sum profile.Operation
+	var changes []replay.Change
+	pageable := l.pageableCopies()
+	for _, o := range pageable {
+		sum.Operation = cmp.Or(sum.Operation, o.Operation)
+		sum.Count += o.Count
+		sum.SumNS += o.SumNS
+		sum.MemoryBytes.V += o.MemoryBytes.V
+		changes = append(changes, replay.Change{Kind: replay.Rate, Select: o.Operation, Factor: linkRate})
+		if strings.Contains(o.Operation, "DtoH") { // the host needs the data
+			continue
 		}
-		f := says(Copies, Where{Section: "memory", Operation: o.Operation}, "%s", l.named(o.Operation))
+		for _, name := range append(l.waitsAfter(o.Operation), o.Operation) {
+			changes = append(changes, replay.Change{Kind: replay.NoWait, Select: name})
+		}
+	}
+	says := func(o *profile.Operation, format string, args ...any) Finding {
+		f := says(Copies, Where{Section: "memory", Operation: o.Operation}, format, args...)
 		f.Evidence = []Evidence{times("copies", o.Count), lasts("time", o.SumNS)}
-		if rate > 0 {
+		if rate := float64(o.MemoryBytes.V) / float64(max(1, o.SumNS)) * 1e9; rate > 0 {
 			f.Evidence = append(f.Evidence, figure("rate", rate, "B/s"))
 		}
-		isPageable := strings.Contains(o.Operation, "Pageable") && !strings.Contains(o.Operation, "DtoH")
-		switch {
-		case isPageable && rate > 0 && rate < linkRate:
-			f.Text = fmt.Sprintf("Pageable copies: %s of %s run at %s/s.", units.Plural(o.Count, "copy"),
-				units.Bytes(o.MemoryBytes.V), units.Bytes(int64(rate)))
-			f.Try = "pin the host's memory, and copy without blocking on a stream of its own"
-			changes := []replay.Change{{Kind: replay.Rate, Select: o.Operation, Factor: linkRate}}
-			for _, name := range append(l.waitsAfter(o.Operation), o.Operation) {
-				changes = append(changes, replay.Change{Kind: replay.NoWait, Select: name})
-			}
-			all = append(all, candidate{Finding: f, changes: changes})
-		case 5*l.by.MemoryNS >= l.whole*l.devicesNum:
+		return f
+	}
+	if changes != nil {
+		f := says(&sum, "Pageable copies: %s of %s run at %s/s.", units.Plural(sum.Count, "copy"),
+			units.Bytes(sum.MemoryBytes.V), units.Bytes(int64(float64(sum.MemoryBytes.V)/float64(sum.SumNS)*1e9)))
+		f.Try = "pin the host's memory, and copy without blocking on a stream of its own"
+		all = append(all, candidate{Finding: f, changes: changes})
+	}
+	for _, o := range l.onDevices(op.KindMemory) {
+		isPageable := slices.ContainsFunc(pageable, func(p profile.Operation) bool { return p.Operation == o.Operation })
+		rate, link := float64(o.MemoryBytes.V)/float64(max(1, o.SumNS))*1e9, cmp.Or(l.linkRate(), linkRate)
+		if strings.Contains(o.Operation, "PtoP") && rate > 0 && rate < slowLink*link {
+			f := says(&o, "%s between devices run at %s/s, and the link carries %s/s.", units.Plural(o.Count, "copy"),
+				units.Bytes(int64(rate)), units.Bytes(int64(link)))
 			f.Rule = "copy_overlap"
-			f.Text = fmt.Sprintf("%s keeps the device from computing: %s take %s.", l.named(o.Operation),
+			f.Try = "find out which way the data take (nvidia-smi topo -m), and keep layers that exchange data on one device"
+			all = append(all, candidate{
+				Finding: f, changes: []replay.Change{{Kind: replay.Rate, Select: o.Operation, Factor: link}}, atMost: true,
+			})
+			continue
+		}
+		if !isPageable && 5*l.by.MemoryNS >= l.whole*l.devicesNum {
+			f := says(&o, "%s keeps the device from computing: %s take %s.", l.named(o.Operation),
 				units.Plural(o.Count, "copy"), l.part(o.SumNS/l.devicesNum))
+			f.Rule = "copy_overlap"
 			f.Try = "copy on a stream of its own while the device computes, or leave the data on the device"
 			all = append(all, candidate{Finding: f, changes: change(replay.Overlap, o.Operation), atMost: true})
 		}

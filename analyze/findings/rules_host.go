@@ -112,10 +112,10 @@ func (l *list) pauses() (all []candidate) {
 		n := l.timesCalled(h)
 		isPause := h.IsOp && launched[h.Operation] == 0
 		if !isPause && !l.byRequest && h.Longest.HostNS >= longPause {
-			// a checkpoint launches copies, and leaves the device idle once for long
+			// a checkpoint launches copies, and leaves the device idle for long behind each
 			calls, computed := l.within(&h)
 			n = calls
-			isPause = computed == 0 && 2*n*h.Longest.HostNS >= h.TimeNS
+			isPause = computed == 0
 		}
 		isLong := n > 0 && (n <= 2*rounds || h.TimeNS/n >= longPause)
 		if len(l.Extent.Devices) == 0 || !isPause || attrkey.IsInput(h.Operation) ||
@@ -347,9 +347,11 @@ func (l *list) firstStep() (all []candidate) {
 
 // launchBound finds devices that are idle because launches come late from a host that works all the time.
 func (l *list) launchBound() []candidate {
-	var late, idle int64
+	const soon = 100_000 // ns, a mean time between launches of a host that does nothing else
+	var late, idle, gaps int64
 	for _, d := range l.IdleCauses.Devices {
 		late += d.Host.SumNS
+		gaps += d.Host.Count
 		idle += d.Host.SumNS + d.Queue.SumNS + d.Other.SumNS
 	}
 	n := int64(0) // operations of the host
@@ -359,15 +361,20 @@ func (l *list) launchBound() []candidate {
 		}
 	}
 	late -= l.startUpNS() * l.devicesNum
-	if 4*n < l.Total.Count { // the host's operations are not recorded
+	isRecorded := 4*n >= l.Total.Count // the host's operations, else its launches alone show that it is at work
+	if !isRecorded && (l.byRequest || late > gaps*soon) || isRecorded && l.by.HostNS*3 < late {
 		return nil
 	}
-	if late < l.whole*l.devicesNum/10 || 2*late < idle || l.by.HostNS*3 < late {
+	if late < l.whole*l.devicesNum/10 || 2*late < idle {
 		return nil
 	}
 	f := says(Launch, Where{Section: "idle"},
 		"Launch bound: the device is idle %s because the host launches too late. It runs %s for %s of the device.",
 		l.part(late/l.devicesNum), units.Plural(n, "operation"), units.Count(l.Total.Count))
+	if !isRecorded {
+		f.Text = fmt.Sprintf("Launch bound: the device is idle %s because the host launches too late: %s before %s.",
+			l.part(late/l.devicesNum), units.Duration(late/max(1, gaps))+" each", units.Plural(gaps/l.devicesNum, "launch"))
+	}
 	f.Evidence = []Evidence{lasts("idle before late launches", late/l.devicesNum), times("operations of the host", n)}
 	f.Try = "fewer and larger launches: CUDA graphs, torch.compile, fused optimizers, larger batches"
 	return []candidate{{

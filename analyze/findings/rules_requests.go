@@ -124,8 +124,8 @@ func (l *list) isHeavy(s *requests.Standout) bool {
 func (l *list) queues() (all []candidate) {
 	for i := range l.Alike {
 		a := &l.Alike[i]
-		queued := a.QueuedNS - a.Count*l.halfStep() // a request waits for the step that runs when it arrives
-		if queued <= 0 {
+		queued := a.QueuedNS - a.Count*l.halfStep()          // a request waits for the step that runs when it arrives
+		if queued <= 0 || !l.byRequest && len(l.Steps) > 0 { // steps of a loop follow each other
 			continue
 		}
 		f := says(SlowRequest, Where{Section: "critical_path", Operation: a.Name},

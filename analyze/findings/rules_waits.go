@@ -107,7 +107,15 @@ func (l *list) waits() (all []candidate) {
 		short = 10_000 // ns, without a wait
 	)
 	rounds := l.rounds()
+	var ofCopies []string // waits for copies of pageable memory, which slowCopies finds
+	for _, o := range l.pageableCopies() {
+		ofCopies = append(ofCopies, o.Operation)
+	}
+	ofCopies = l.waitsAfter(ofCopies...)
 	for _, c := range l.callsOf(attrkey.IsWait, short) {
+		if slices.Contains(ofCopies, c.name) {
+			continue
+		}
 		each := c.count / int64(len(c.ranks))
 		if each < rounds || rounds == 0 && each < few || len(all) == most {
 			continue
@@ -204,14 +212,14 @@ func (l *list) waitsBeforeAllocations() []string {
 	return l.waitsNear(starts, func(c *trace.Call) int64 { return c.Start + c.Duration })
 }
 
-// waitsAfter returns the names of waiting calls that mostly follow the launch of an operation of a name.
-func (l *list) waitsAfter(operation string) []string {
+// waitsAfter returns the names of waiting calls that mostly follow the launch of one of operations.
+func (l *list) waitsAfter(operations ...string) []string {
 	if l.Forest == nil {
 		return nil
 	}
 	var ends []int64 // below 0, as the nearest before a call is the next of the negated times
 	for r := range l.Forest.Rows() {
-		if l.Forest.Has(r, trace.FlagLaunch) && l.Forest.RowName(r) == operation {
+		if l.Forest.Has(r, trace.FlagLaunch) && slices.Contains(operations, l.Forest.RowName(r)) {
 			ends = append(ends, -l.Forest.Launched(r))
 		}
 	}

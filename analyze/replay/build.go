@@ -45,14 +45,15 @@ type builder struct {
 	events        []event
 	ops           []int32 // of devices, by start
 	lanes         symbols.Table[lane]
-	laneOfProcess []int32   // without a thread, or none
-	lanePoints    [][]int32 // by lane and time
-	laneByRow     []int32   // of the host of each row, or none
-	launch        []int32   // the event of each row's launch, or none
-	calls         []int32   // events beside operations
-	parts         []int32   // rows of collectives
-	joins         []int32   // the point of the collective of each part
-	launched      [][]int32 // rows by process and launch
+	laneOfProcess []int32         // without a thread, or none
+	lanePoints    [][]int32       // by lane and time
+	laneByRow     []int32         // of the host of each row, or none
+	below         map[int32]int32 // the first operation with a thread below each row
+	launch        []int32         // the event of each row's launch, or none
+	calls         []int32         // events beside operations
+	parts         []int32         // rows of collectives
+	joins         []int32         // the point of the collective of each part
+	launched      [][]int32       // rows by process and launch
 	// handed has the points of threads that were silent, with the points of other threads after which they go on.
 	handed map[int32]int32
 }
@@ -81,6 +82,7 @@ func (g *Graph) complete() {
 		Graph: g, g: &g.g, launch: repeat(rows), laneByRow: repeat(rows), laneOfProcess: repeat(len(g.loops)),
 		handed: make(map[int32]int32),
 	}
+	b.findBelow()
 	b.collect()
 	b.addOps()
 	b.host()
@@ -139,6 +141,8 @@ func (b *builder) laneOf(r int32) int32 {
 		l.root = ofEngine
 	case b.owner[r] != trace.NoRow && !b.loops[l.process]:
 		l.root = b.owner[r]
+	case !b.forest.Has(r, trace.FlagOp):
+		l.thread = b.threadOf(r)
 	}
 	if l.thread == noThread && l.root == ofProcess {
 		if b.laneOfProcess[l.process] == none {
@@ -149,6 +153,35 @@ func (b *builder) laneOf(r int32) int32 {
 		b.laneByRow[r] = b.lanes.ID(l)
 	}
 	return b.laneByRow[r]
+}
+
+// threadOf returns the thread of a span without one: the first operation of a device below it has it, or else below a span
+// above. Code that writes spans of steps and layers knows nothing of threads, and operations know their launches'.
+func (b *builder) threadOf(r int32) int64 {
+	for depth := 0; r != trace.NoRow && depth < maxDepth; depth++ {
+		if first, known := b.below[r]; known {
+			return b.forest.Names.Threads.Values[b.forest.Thread(first)]
+		}
+		r = b.forest.Tree.Parent[r]
+	}
+	return noThread
+}
+
+// findBelow finds the first operation of a device with a thread below each row.
+func (b *builder) findBelow() {
+	f := b.forest
+	b.below = make(map[int32]int32)
+	for _, r := range f.Devices.ByStart {
+		if f.Names.Threads.Values[f.Thread(r)] == noThread || !b.placed(r) {
+			continue
+		}
+		for p := f.Tree.Parent[r]; p != trace.NoRow; p = f.Tree.Parent[p] {
+			if _, known := b.below[p]; known {
+				break
+			}
+			b.below[p] = r
+		}
+	}
 }
 
 // collect finds events of hosts and operations of devices.

@@ -132,7 +132,9 @@ func (b *builder) handOver() {
 func (b *builder) goOn(point, lane int32, lanes, last []int32) {
 	before := b.before(point)
 	lag := b.g.Lag(^(point >> 1))
-	if before != none && (lag <= silent || b.g.owner[point>>1] != noOwner) {
+	owner := b.g.owner[point>>1]
+	inSpan := owner >= 0 && !b.forest.Has(owner, trace.FlagOp)
+	if before != none && (lag <= silent || owner != noOwner && !inSpan) {
 		return
 	}
 	other := none

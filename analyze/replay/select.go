@@ -40,8 +40,20 @@ var properties = map[string]func(f *trace.Forest, r int32) string{
 	"device":    func(f *trace.Forest, r int32) string { return f.DeviceKey(r).DeviceID },
 	"rank":      func(f *trace.Forest, r int32) string { return known(f.DeviceKey(r).Rank) },
 	"stream":    func(f *trace.Forest, r int32) string { return known(f.Names.Lanes.Values[f.Lane(r)].Stream) },
-	"step":      func(f *trace.Forest, r int32) string { return known(f.Node(r).Step()) },
-	"phase":     func(f *trace.Forest, r int32) string { return f.Names.Marks.Values[f.Mark(r)].Phase },
+	"collective": func(f *trace.Forest, r int32) string {
+		if i, ok := trace.CollectiveOf(f.Collectives, r); ok {
+			return f.Names.Collectives.Values[f.Collectives[i].Name].Name
+		}
+		return ""
+	},
+	"peer": func(f *trace.Forest, r int32) string { // the rank on the other side of a send or receive
+		if i, ok := trace.CollectiveOf(f.Collectives, r); ok && f.Collectives[i].Peer >= 0 {
+			return strconv.Itoa(int(f.Collectives[i].Peer))
+		}
+		return ""
+	},
+	"step":  func(f *trace.Forest, r int32) string { return known(f.Node(r).Step()) },
+	"phase": func(f *trace.Forest, r int32) string { return f.Names.Marks.Values[f.Mark(r)].Phase },
 }
 
 func known(v op.Int) string {

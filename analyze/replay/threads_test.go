@@ -119,3 +119,28 @@ func TestBalanceKeepsOperatorsApart(t *testing.T) {
 	}
 	check.Equal(t, "saved", int64(ms/2), saved(t, replay.New(f), "balance kind=compute"))
 }
+
+// A send and its receive on the peer are one transfer, whatever their sequence numbers: with half of the first stage's
+// work the second one begins earlier.
+func TestAReceiveWaitsForItsSend(t *testing.T) {
+	f := trace.New()
+	add := func(rank, stream, launch, start, ns int64, name string) {
+		e := op.Entry{
+			Operation: name, Kind: op.KindCompute, DeviceID: "cuda:0", Rank: op.Known(rank), Stream: op.Known(stream),
+			Launch: op.Known(1e18 + launch), Start: op.Known(1e18 + start), Duration: ns,
+		}
+		if name != "gemm" {
+			e.Kind = op.KindCollective
+			e.Collective = &op.Collective{
+				Name: name, Group: "pp", PeerRank: op.Known(1 - rank), Sequence: op.Known(rank + 7),
+			}
+		}
+		f.Add(op.Record{Entry: &e})
+	}
+	add(0, 0, 0, 10_000, 10*ms, "gemm")
+	add(0, 1, 1_000, 10*ms+11_000, ms, "send")
+	add(1, 1, 0, 10_000, 11*ms+1_000, "recv")
+	add(1, 0, 1_000, 11*ms+12_000, 10*ms, "gemm")
+	near(t, "saved", saved(t, replay.New(f), "0.5x rank=0,kind=compute"), 5*ms)
+	near(t, "saved by the link", saved(t, replay.New(f), "0x peer=0"), ms)
+}

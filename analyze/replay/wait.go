@@ -3,6 +3,7 @@ package replay
 import (
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/schedule"
@@ -258,23 +259,46 @@ func (b *builder) blockingCopies() {
 		if f.Kind(r) != op.KindMemory {
 			continue
 		}
+		begin, end := b.g.At(b.begin[r]), b.g.At(b.end[r])
+		near := max(longestWindow, (end-begin)/20)
 		at := b.copied(r)
+		next := b.afterPageable(r, at != none)
+		if next != none {
+			at = next
+		}
 		if at == none {
 			continue
 		}
-		begin, end := b.g.At(b.begin[r]), b.g.At(b.end[r])
 		called := b.g.At(at)
 		switch {
-		case called >= end && called-end < max(longestWindow, (end-begin)/20):
+		case called >= end && called-end < near:
 			b.wait(at, b.end[r], ownOfCall, afterWait)
-		case called > begin && called < end && end-called < max(longestWindow, (end-begin)/20):
+		case called > begin && called < end && end-called < near:
 			b.g.connect(b.begin[r], at, called-begin, afterWait)
 			b.atMost(at, ownOfCall)
 		default:
 			continue
 		}
-		b.g.owner[at>>1] = r
+		if next == none {
+			b.g.owner[at>>1] = r
+		}
 	}
+}
+
+// afterPageable returns what the host does next after the launch of a copy from or to pageable memory, or none. It waits
+// for such a copy in the call, whose end may not be known, and for one to the host also in a call that may be missing.
+func (b *builder) afterPageable(r int32, isTimed bool) int32 {
+	name, l := b.forest.RowName(r), b.launch[r]
+	if l == none || !strings.Contains(name, "Pageable") || isTimed && !strings.HasSuffix(name, "-> Pageable)") {
+		return none
+	}
+	points := b.lanePoints[b.laneOf(r)]
+	at := b.g.At(b.events[l].at)
+	i := sort.Search(len(points), func(i int) bool { return b.g.At(points[i]) > at })
+	if i == len(points) || at >= b.g.At(b.end[r]) {
+		return none
+	}
+	return points[i]
 }
 
 // copied returns the end of the call that launched a copy, or of the operation of the host around its start, or none.

@@ -141,7 +141,7 @@ func (e *extents) device(k device.Key, rows []int32) {
 	from := f.Devices.FirstStart
 	to := f.Devices.LastEnd
 	for _, r := range rows {
-		if f.Kind(r) != op.KindCollective {
+		if f.Kind(r) != op.KindCollective && f.Kind(r) != op.KindMemory { // copies are work of the link
 			block := (f.Start(r) - from) / max(1, (to-from+Blocks-1)/Blocks)
 			e.at.BlockNS[min(Blocks-1, block)] += f.Duration(r)
 			e.at.Count++

@@ -148,8 +148,20 @@ func naiveRank(n *tracetest.NaiveTree, i int) op.Int {
 		return s.Rank
 	}
 	ranks := make(map[op.Int]bool)
+	for above := i; above >= 0 && len(ranks) == 0; above = n.Parent[above] {
+		for k := range n.Specs {
+			isBelow := false
+			for p := n.Parent[k]; p >= 0; p = n.Parent[p] {
+				isBelow = isBelow || p == above
+			}
+			if n.Specs[k].IsOp && (isBelow || k == above) {
+				ranks[n.Specs[k].Rank] = true
+			}
+		}
+	}
+	none := len(ranks) == 0
 	for k := range n.Specs {
-		if o := &n.Specs[k]; o.IsOp && o.Trace == s.Trace {
+		if o := &n.Specs[k]; none && o.IsOp && o.Trace == s.Trace {
 			ranks[o.Rank] = true
 		}
 	}

@@ -59,7 +59,7 @@ func newHosts(f *trace.Forest, owners []int32) hosts {
 		forest: f, rows: map[op.Int]*layer{{}: {}}, calls: map[op.Int]*layer{{}: {}}, long: make(map[longKey][]interval), covered: make(map[*layer]Times),
 		first: trace.MaxTime, last: -trace.MaxTime,
 	}
-	ranks := ranksOf(f)
+	rankOf := RankOf(f)
 	for r := range f.Rows() {
 		if !f.Has(r, trace.FlagStart) || f.Has(r, trace.FlagRepeat) {
 			continue
@@ -68,11 +68,7 @@ func newHosts(f *trace.Forest, owners []int32) hosts {
 		if f.IsDeviceSide(r) || f.Duration(r) == 0 || owners != nil && owners[r] == r && len(f.Tree.Children(r)) > 0 {
 			continue
 		}
-		rank := ranks[f.Trace(r)]
-		if f.Has(r, trace.FlagOp) {
-			rank = f.DeviceKey(r).Rank
-		}
-		addMember(h.rows, rank, r)
+		addMember(h.rows, rankOf(r), r)
 	}
 	for i := range f.Calls {
 		if c := &f.Calls[i]; !c.Inside {
@@ -82,20 +78,41 @@ func newHosts(f *trace.Forest, owners []int32) hosts {
 	return h
 }
 
-// ranksOf returns the rank of all operations of each trace, unknown if they have several. Spans have no rank of their own.
-func ranksOf(f *trace.Forest) map[int32]op.Int {
-	ranks := make(map[int32]op.Int)
+// RankOf returns the rank of the row of a host. Spans have none of their own: all operations below it have it, or below the
+// nearest span above with any, or else in its trace. It is unknown if they have several.
+func RankOf(f *trace.Forest) func(r int32) op.Int {
+	ranks := make(map[int32]op.Int) // by row above operations, or the complement of a trace
+	add := func(k int32, rank op.Int) (isNew bool) {
+		before, known := ranks[k]
+		if known && (before == rank || !before.Known) {
+			return false
+		}
+		if known {
+			rank = op.Int{}
+		}
+		ranks[k] = rank
+		return true
+	}
 	for r := range f.Rows() {
 		if !f.Has(r, trace.FlagOp) {
 			continue
 		}
 		rank := f.DeviceKey(r).Rank
-		if before, known := ranks[f.Trace(r)]; known && before != rank {
-			rank = op.Int{}
+		add(^f.Trace(r), rank)
+		for p := r; p != trace.NoRow && add(p, rank); p = f.Tree.Parent[p] {
 		}
-		ranks[f.Trace(r)] = rank
 	}
-	return ranks
+	return func(r int32) op.Int {
+		if f.Has(r, trace.FlagOp) {
+			return f.DeviceKey(r).Rank
+		}
+		for p := r; p != trace.NoRow; p = f.Tree.Parent[p] {
+			if rank, known := ranks[p]; known {
+				return rank
+			}
+		}
+		return ranks[^f.Trace(r)]
+	}
 }
 
 func addMember(layers map[op.Int]*layer, rank op.Int, i int32) {

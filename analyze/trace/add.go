@@ -268,14 +268,16 @@ func (f *Forest) addCollective(e *op.Entry) {
 	if e.Kind != op.KindCollective || e.Side == op.SideHost {
 		return
 	}
-	c := Collective{Row: f.Rows() - 1, Start: e.Start.V, Started: e.Start.Known, Inferred: true}
+	c := Collective{Row: f.Rows() - 1, Start: e.Start.V, Started: e.Start.Known, Inferred: true, Peer: -1}
 	name := CollectiveName{Name: e.Operation}
 	size := e.MemoryBytes
 	if of := e.Collective; of != nil {
 		name = CollectiveName{cmp.Or(of.Name, e.Operation), of.Group}
 		c.Number = of.Sequence.V
 		c.Inferred = !of.Sequence.Known
-		c.Peer = of.PeerRank.Known
+		if of.PeerRank.Known && of.PeerRank.V <= math.MaxInt32 {
+			c.Peer = int32(max(-1, of.PeerRank.V))
+		}
 		c.Ranks = int32(min(max(0, of.GroupSize.V), math.MaxInt32))
 		if bytes := messageBytes(of, e.DType); bytes > 0 {
 			size = op.Known(bytes)

@@ -154,9 +154,9 @@ type Collective struct {
 	Start  int64 // as recorded, may be out of range
 	Bytes  int64
 	Ranks  int32 // of the group, 0 if not stated
-	// Inferred means a missing sequence number. Started and Sized mean a known start and known bytes, Peer the known rank
-	// on the other side.
-	Inferred, Started, Sized, Peer bool
+	Peer   int32 // the rank on the other side, below 0 if not stated
+	// Inferred means a missing sequence number. Started and Sized mean a known start and known bytes.
+	Inferred, Started, Sized bool
 }
 
 // CollectiveName is the name and group of a collective.
