@@ -427,7 +427,7 @@ func (g *Graph) divided(c Change) (n int64, err error) {
 				continue
 			}
 			for _, l := range q.Loads[:q.Prompt] {
-				if l.Weight > c.Factor {
+				if l.Weight > c.Factor && !e.single {
 					n++
 				}
 			}

@@ -26,6 +26,9 @@ func (g *Graph) Blame(keep func(row int32) bool) *blame.Blames {
 	}
 	inEngine := make(map[int32]bool)
 	for _, e := range g.engines() {
+		if e.single || e.passes {
+			continue
+		}
 		s := newPinned(g, e)
 		for _, r := range s.Rows {
 			inEngine[r] = true
@@ -78,7 +81,7 @@ func newPinned(g *Graph, e *engine) *pinned {
 		ready := min(q.Arrival+e.Delay, e.Steps[q.First].Start)
 		if q.First > 0 {
 			before := &e.Steps[q.First-1]
-			if before.New < e.MostNew && before.Running+before.New < e.Largest {
+			if e.HasRoom(before) {
 				ready = max(ready, before.Start+1)
 			} else if ready <= before.Start {
 				full = true
@@ -175,6 +178,9 @@ const maxSaved = 20_000_000
 func (g *Graph) SavedByRequest(billed func(row int32) int64) map[int32]int64 {
 	saved := make(map[int32]int64)
 	for _, e := range g.engines() {
+		if e.single {
+			continue
+		}
 		f := newPinned(g, e)
 		var whole, lawful float64 // of all operations
 		number := make(map[int32]int, len(f.Steps))
@@ -199,7 +205,7 @@ func (g *Graph) SavedByRequest(billed func(row int32) int64) map[int32]int64 {
 		busy := f.Form(f.plan, nil).Busy
 		for _, x := range parts.Largest(maxSaved / len(f.Steps)) {
 			less := busy - f.Form(f.plan, map[int32]bool{x.Number: true}).Busy
-			saved[x.Number] = int64(less * whole / max(1, lawful))
+			saved[x.Number] += int64(less * whole / max(1, lawful))
 		}
 	}
 	return saved

@@ -24,6 +24,7 @@ type Graph struct {
 	owner       []int32         // the request of each row
 	roots       []int32         // the rows of requests
 	process     []int32         // of each row
+	workers     []int32         // the first device of each shared execution, or none
 	devices     []bool          // by number, whether it is known
 	loops       []bool          // by process, whether its requests follow each other
 	ends        map[int32]int64 // of the host's part of steps that overlap, by root
@@ -65,6 +66,7 @@ func New(f *trace.Forest) *Graph {
 		g.devices = append(g.devices, !k.IsNone())
 	}
 	g.findProcesses()
+	g.findWorkers()
 	g.findLoops()
 	g.build = sync.OnceFunc(g.complete)
 	g.engines = sync.OnceValue(g.enginesOf)
@@ -136,7 +138,7 @@ func (b *builder) laneOf(r int32) int32 {
 	switch {
 	case l.thread != noThread:
 	case b.isExecution(r):
-		l.root = ofEngine
+		l.root = ofEngine - b.workers[b.executionOf(r)] - 1
 	case b.owner[r] != trace.NoRow && !b.loops[l.process]:
 		l.root = b.owner[r]
 	}
@@ -372,7 +374,8 @@ func (b *builder) requests() {
 }
 
 // phases lets spans below a request, such as its queue and its decode, begin and end after an execution: the last of
-// the request, and before its first one the last of its process.
+// the request, and before its first one the last of its process. An operation beside executions, such as a transfer,
+// begins after the last one of its request.
 func (b *builder) phases(executions []int32) {
 	f := b.forest
 	byRequest := make(map[int32][]int32) // the ends of executions
@@ -391,16 +394,27 @@ func (b *builder) phases(executions []int32) {
 	}
 	for r := range f.Rows() {
 		root := b.owner[r]
-		if len(executions) == 0 || f.Has(r, trace.FlagOp) || b.begin[r] == none || root == r || byRequest[root] == nil || b.isExecution(r) {
+		if len(executions) == 0 || b.begin[r] == none || root == r || byRequest[root] == nil || b.isExecution(r) {
 			continue
 		}
-		for _, p := range [2]int32{b.begin[r], b.end[r]} {
+		points := []int32{b.begin[r], b.end[r]}
+		isOp := f.Has(r, trace.FlagOp)
+		if isOp {
+			points = points[:1]
+			if b.launch[r] != none {
+				points[0] = b.events[b.launch[r]].begin
+			}
+		}
+		for _, p := range points {
 			list := byRequest[root]
 			if b.g.At(list[0]) > b.g.At(p) {
+				if isOp {
+					continue
+				}
 				list = ofProcess[process[root]]
 			}
 			k := sort.Search(len(list), func(k int) bool { return b.g.At(list[k]) > b.g.At(p) })
-			if before := b.before(p); k > 0 && before != none && b.g.At(list[k-1]) > b.g.At(before) {
+			if before := b.before(p); k > 0 && (isOp || before != none && b.g.At(list[k-1]) > b.g.At(before)) {
 				b.wait(p, list[k-1], usualHost, ofRequest)
 			}
 		}
