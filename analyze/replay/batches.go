@@ -72,7 +72,7 @@ func (g *Graph) enginesOf() (all []*engine) {
 	g.build()
 	f := g.forest
 	list := f.Executions.List
-	if len(list) == 0 {
+	if len(g.roots) == 0 {
 		return nil
 	}
 	var byStart []int32

@@ -127,13 +127,24 @@ func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
 	return r
 }
 
-// FormOn is Form with the requests divided, in turn, among n engines.
+// FormOn is Form with the requests divided, in turn, among n engines. All requests of a client are of one engine.
 func (e *Engine) FormOn(n int, p Plan, without map[int32]bool) Formed {
 	all := Formed{Durations: slices.Repeat([]float64{-1}, len(e.Served))}
+	of := make([]int, len(e.Served)) // engines
+	turn := 0
+	for i, q := range e.Served {
+		if e.Next == nil || !q.follows {
+			of[i] = turn % n
+			turn++
+		}
+		if e.Next != nil && e.Next[i] >= 0 {
+			of[e.Next[i]] = of[i] // sent later
+		}
+	}
 	for k := range n {
 		others := maps.Clone(without)
 		for i, q := range e.Served {
-			if i%n != k {
+			if of[i] != k {
 				others[q.Root] = true
 			}
 		}
