@@ -12,6 +12,7 @@ import (
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/replay"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
@@ -61,9 +62,37 @@ func (l *list) slowCopies() (all []candidate) {
 				units.Plural(o.Count, "copy"), l.part(o.SumNS/l.devicesNum))
 			f.Try = "copy on a stream of its own while the device computes, or leave the data on the device"
 			all = append(all, candidate{Finding: f, changes: change(replay.Overlap, o.Operation), atMost: true})
+		case l.isHandOver(o.Operation):
+			f.Rule = "copy_overlap"
+			f.Text = fmt.Sprintf("Requests wait for %s between their executions: %s take %s.", l.named(o.Operation),
+				units.Plural(o.Count, "copy"), units.Duration(o.SumNS))
+			f.Try = "a faster link or fewer bytes; send the layers that are ready while the others are computed"
+			all = append(all, candidate{Finding: f, changes: change(replay.Remove, o.Operation), atMost: true})
 		}
 	}
 	return all
+}
+
+// isHandOver reports whether an operation is of requests with shared executions and in none of these, such as the transfer
+// between an engine for prompts and one for tokens.
+func (l *list) isHandOver(name string) bool {
+	f := l.Forest
+	if f == nil || !l.byRequest || len(f.Executions.List) == 0 {
+		return false
+	}
+	served := make(map[int32]bool)
+	for i := range f.Executions.List {
+		for _, r := range f.Executions.List[i].Requests {
+			served[r] = true
+		}
+	}
+	owner := f.RequestOwners()
+	for _, r := range f.Devices.ByStart {
+		if f.RowName(r) == name && (f.ExecutionOf(r, owner) != trace.NoExecution || !served[owner[r]]) {
+			return false
+		}
+	}
+	return true
 }
 
 // plainCores matches the kernels that multiply 32-bit numbers without tensor cores.

@@ -12,6 +12,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/batching"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
@@ -51,8 +52,12 @@ func (l *list) longPrompts() []candidate {
 	if long > 1 {
 		what = units.Count(int64(long)) + " long prompts stall"
 	}
+	whom := "the batch"
+	if len(l.Forest.Executions.List) == 0 {
+		whom = "the others"
+	}
 	f := says(SlowRequest, Where{Section: "critical_path", TraceID: id, SpanID: n.SpanID()},
-		"%s the batch: %s %s has a weight of %s, nine of ten others at most %s.", what, l.named(n.Name()),
+		"%s %s: %s %s has a weight of %s, nine of ten others at most %s.", what, whom, l.named(n.Name()),
 		shortID(id), units.Count(int64(weights[rows[0]])), units.Count(int64(usual)))
 	c := candidate{Finding: f}
 	for _, r := range rows[:long] {
@@ -100,7 +105,34 @@ func (l *list) weights() map[int32]float64 {
 		tokens, _ := batching.PromptOf(of)
 		weights[r] = max(weights[r], float64(tokens))
 	}
+	l.addStated(weights)
 	return weights
+}
+
+// addStated adds the tokens of prompts that requests state, if all do: those of executions, or without any all with
+// operations.
+func (l *list) addStated(weights map[int32]float64) {
+	stated := make(map[int32]float64)
+	owner := l.Forest.RequestOwners()
+	for q := range engines.Find(l.Forest, nil, key.Filter{}).All {
+		if q.TokensIn.V > q.Cached.V {
+			stated[owner[q.Node.Row]] = float64(q.TokensIn.V - q.Cached.V)
+		}
+	}
+	rows := slices.Collect(maps.Keys(weights))
+	if len(l.Forest.Executions.List) == 0 {
+		for _, r := range l.Forest.Devices.ByStart {
+			if owner[r] != trace.NoRow {
+				rows = append(rows, owner[r])
+			}
+		}
+	}
+	if slices.ContainsFunc(rows, func(r int32) bool { return stated[r] == 0 }) {
+		return
+	}
+	for _, r := range rows {
+		weights[r] = max(weights[r], stated[r])
+	}
 }
 
 // isHeavy reports whether a request has more than twice the usual weight, so that its work explains its time.

@@ -26,6 +26,18 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 	case Without:
 		return g.without(c.Select, v)
 	}
+	if c.isEven() {
+		n := int64(0)
+		for _, group := range g.replicas() {
+			for _, e := range group {
+				n += int64(len(e.Served))
+			}
+		}
+		if n == 0 {
+			return 0, &UnknownError{Select: c.String()}
+		}
+		return n, nil
+	}
 	s, err := g.find(c.Select)
 	if err != nil {
 		return 0, err

@@ -432,13 +432,18 @@ type again struct {
 }
 
 // formAgain predicts the requests of engines in a changed run, with at most chunk tokens of a prompt in an execution, and
-// replicas of each engine.
-func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool, chunk float64, replicas int) again {
+// replicas of each engine. If even is set, replicas get their requests in turn.
+func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool, chunk float64, replicas int, even bool) again {
 	out := again{ns: make(map[int32]int64)}
 	if len(g.engines()) == 0 {
 		return out
 	}
 	out.Batches = &Batches{}
+	var evenly map[int32]float64
+	evenEnd := 0.0
+	if even {
+		evenly, evenEnd = g.evenly(recorded, v, without)
+	}
 	late := make(map[int32]float64) // requests that come from another engine
 	for _, e := range g.engines() {
 		served := &e.Engine
@@ -452,6 +457,10 @@ func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool, chunk fl
 		r := served.FormOn(replicas, plan, without)
 		scale := float64(e.Sum) / e.formed.Sum
 		for i, q := range e.Served {
+			if ns, known := evenly[q.Root]; known {
+				r.Sum += ns - r.Durations[i]
+				r.Durations[i], r.End = ns, evenEnd
+			}
 			if r.Durations[i] < 0 {
 				out.ns[q.Root] = -1
 				continue
@@ -486,25 +495,36 @@ func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool, chunk fl
 }
 
 // warmEngines shortens the first execution of each engine to the time that the others with or without prompts take for
-// its load.
+// its load, of one that serves one request after the other for its number of operations.
 func (g *Graph) warmEngines(v *variant) (n int64) {
-	for _, e := range g.engines() {
-		if e.single {
-			continue
+	operations := make(map[int32]float64) // of requests beside executions
+	for r := range g.forest.Rows() {
+		if g.forest.CountsInSums(r) && g.executionOf(r) == trace.NoExecution {
+			operations[g.owner[r]]++
 		}
+	}
+	for _, e := range g.engines() {
 		first := &e.Steps[0]
+		load := func(s *batching.Step) batching.Load {
+			if e.single {
+				return batching.Load{Weight: operations[s.Row]}
+			}
+			return s.Load
+		}
 		var others []batching.Sample
 		for i := range e.Steps[1:] {
 			if s := &e.Steps[i+1]; s.Class() == first.Class() {
-				others = append(others, batching.Sample{Load: s.Load, NS: float64(s.End - s.Start)})
+				others = append(others, batching.Sample{Load: load(s), NS: float64(s.End - s.Start)})
 			}
 		}
 		if len(others) == 0 {
 			continue
 		}
 		law := batching.Fit(others, batching.Load{}, batching.Load{Weight: 1})
-		factor := law.At(first.Load) / float64(first.End-first.Start)
-		isFirst := func(owner int32) bool { return isRow(owner) && g.executionOf(owner) == first.Execution }
+		factor := law.At(load(first)) / float64(max(1, first.End-first.Start))
+		isFirst := func(owner int32) bool {
+			return isRow(owner) && g.executionOf(owner) == first.Execution && (!e.single || g.owner[owner] == first.Row)
+		}
 		for e := range g.g.owned(isFirst) {
 			if lag := v.Lag(e.index); factor < 1 && lag != dropped {
 				v.Set(e.index, int64(factor*float64(lag)))
