@@ -191,11 +191,11 @@ func (g *Graph) turns(byRoot map[int32]*engine) (all []*engine) {
 		}
 		s := byRequest[root]
 		if s == nil {
-			s = &batching.Step{Row: root, From: g.begin[r], To: g.end[r], Execution: trace.NoExecution, New: 1, Links: 1, Prompts: 1}
+			s = &batching.Step{Row: root, From: g.begin[r], To: g.end[r], Execution: r, New: 1, Links: 1, Prompts: 1}
 			byRequest[root], devices[root] = s, f.Device(r)
 		}
 		if g.g.slack(g.begin[r], s.From) > 0 {
-			s.From, devices[root] = g.begin[r], f.Device(r)
+			s.From, s.Execution, devices[root] = g.begin[r], r, f.Device(r)
 		}
 		if g.g.slack(s.To, g.end[r]) > 0 {
 			s.To = g.end[r]
@@ -228,6 +228,12 @@ func (g *Graph) takesTurns(e *engine, byRoot map[int32]*engine) bool {
 	for i := range e.Steps {
 		s := &e.Steps[i]
 		arrival := g.g.At(g.begin[s.Row])
+		if p := g.forest.Tree.Parent[s.Execution]; p != trace.NoRow && p != s.Row && g.begin[p] != none && // a span of its own turn
+			g.g.At(g.begin[p]) >= arrival && (i == 0 || g.g.At(g.begin[p]) >= e.Steps[i-1].End) {
+			s.From, s.Start = g.begin[p], g.g.At(g.begin[p])
+			s.Load.Weight = float64(s.End - s.Start)
+		}
+		s.Execution = trace.NoExecution
 		if i > 0 {
 			switch end := e.Steps[i-1].End; {
 			case s.Start < end:
