@@ -26,7 +26,7 @@ func (g *Graph) Blame(keep func(row int32) bool) *blame.Blames {
 	}
 	inEngine := make(map[int32]bool)
 	for _, e := range g.engines() {
-		if e.single || e.passes {
+		if e.passes {
 			continue
 		}
 		s := newPinned(g, e)
@@ -117,7 +117,7 @@ func newPinned(g *Graph, e *engine) *pinned {
 	f.parts = make([][]share, len(e.Steps))
 	for i := range e.Steps {
 		cost := &f.plan.Costs[i]
-		for _, r := range g.forest.Executions.List[e.Steps[i].Execution].Requests {
+		for _, r := range g.requestsOf(&e.Steps[i]) {
 			q := &f.Served[f.Index[r]]
 			own := batching.Law{Fixed: cost.Fixed / float64(e.Steps[i].Links), Per: cost.Per}
 			p := share{root: r, prompt: next[f.Index[r]] < q.Prompt, ns: own.At(q.Loads[next[f.Index[r]]])}
@@ -135,6 +135,14 @@ func newPinned(g *Graph, e *engine) *pinned {
 		return 0
 	}
 	return f
+}
+
+// requestsOf returns the requests of an execution, or the one that an engine serves alone.
+func (g *Graph) requestsOf(s *batching.Step) []int32 {
+	if s.Execution == trace.NoExecution {
+		return []int32{s.Row}
+	}
+	return g.forest.Executions.List[s.Execution].Requests
 }
 
 // Suspects adds up the parts of others in the steps until the victim's last one. The first of these steps runs before
