@@ -8,6 +8,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
@@ -61,10 +62,16 @@ func (l *list) divide() {
 func (l *list) serves() bool { return len(l.Steps) == 0 || l.Replay != nil && l.Replay().Overlapping() }
 
 // waitForDevices reports whether requests wait for their devices: at least a tenth of the busy time of the devices lies
-// on their paths. Requests that end at the launch of their operations do not.
+// on their paths, or the host's waiting for them. Requests that end at the launch of their operations do not.
 func (l *list) waitForDevices() bool {
 	by := &l.Paths.BoundBy
-	return 10*l.devicesNum*(by.ComputeNS+by.CommunicationNS+by.MemoryNS+by.OtherNS) >= l.busyNS()
+	ns := by.ComputeNS + by.CommunicationNS + by.MemoryNS + by.OtherNS
+	for _, o := range l.PathOperations {
+		if o.Kind == path.KindHost && attrkey.IsRead(o.Operation) {
+			ns += o.TimeNS
+		}
+	}
+	return 10*l.devicesNum*ns >= l.busyNS()
 }
 
 func (l *list) busyNS() (ns int64) {

@@ -161,7 +161,7 @@ func (l *list) mostWork() *uneven {
 	if len(devices) < 2 {
 		return nil
 	}
-	if l.byRequest && l.services() > 1 {
+	if l.byRequest && (l.services() > 1 || l.Replay != nil && len(l.Replay().Replicas()) > 0) { // of unlike loads
 		return nil
 	}
 	kind, _, _ := strings.Cut(devices[0].DeviceID, ":")

@@ -21,6 +21,7 @@ type rule struct {
 // rules are tried in this order.
 var rules = []rule{
 	{"straggler", Straggler, (*list).unevenDevices},
+	{"straggler", Straggler, (*list).replicas},
 	{"input_wait", HostGap, (*list).loaders},
 	{"pageable_copy", Copies, (*list).slowCopies},
 	{"allocator", HostGap, (*list).allocator},

@@ -11,6 +11,7 @@ import (
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/replay"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
@@ -76,7 +77,8 @@ func (l *list) slowCopies() (all []candidate) {
 	for _, o := range l.onDevices(op.KindMemory) {
 		isPageable := slices.ContainsFunc(pageable, func(p profile.Operation) bool { return p.Operation == o.Operation })
 		rate, link := float64(o.MemoryBytes.V)/float64(max(1, o.SumNS))*1e9, cmp.Or(l.linkRate(), linkRate)
-		if strings.Contains(o.Operation, "PtoP") && rate > 0 && rate < slowLink*link {
+		switch {
+		case strings.Contains(o.Operation, "PtoP") && rate > 0 && rate < slowLink*link:
 			f := says(&o, "%s between devices run at %s/s, and the link carries %s/s.", units.Plural(o.Count, "copy"),
 				units.Bytes(int64(rate)), units.Bytes(int64(link)))
 			f.Rule = "copy_overlap"
@@ -84,17 +86,44 @@ func (l *list) slowCopies() (all []candidate) {
 			all = append(all, candidate{
 				Finding: f, changes: []replay.Change{{Kind: replay.Rate, Select: o.Operation, Factor: link}}, atMost: true,
 			})
-			continue
-		}
-		if !isPageable && 5*l.by.MemoryNS >= l.whole*l.devicesNum {
+		case isPageable:
+		case 5*l.by.MemoryNS >= l.whole*l.devicesNum:
 			f := says(&o, "%s keeps the device from computing: %s take %s.", l.named(o.Operation),
 				units.Plural(o.Count, "copy"), l.part(o.SumNS/l.devicesNum))
 			f.Rule = "copy_overlap"
 			f.Try = "copy on a stream of its own while the device computes, or leave the data on the device"
 			all = append(all, candidate{Finding: f, changes: change(replay.Overlap, o.Operation), atMost: true})
+		case l.isHandOver(o.Operation):
+			f := says(&o, "Requests wait for %s between their executions: %s take %s.", l.named(o.Operation),
+				units.Plural(o.Count, "copy"), units.Duration(o.SumNS))
+			f.Rule = "copy_overlap"
+			f.Try = "a faster link or fewer bytes; send the layers that are ready while the others are computed"
+			all = append(all, candidate{Finding: f, changes: change(replay.Remove, o.Operation), atMost: true})
 		}
 	}
 	return all
+}
+
+// isHandOver reports whether an operation is of requests with shared executions and in none of these, such as the transfer
+// between an engine for prompts and one for tokens.
+func (l *list) isHandOver(name string) bool {
+	f := l.Forest
+	if f == nil || !l.byRequest || len(f.Executions.List) == 0 {
+		return false
+	}
+	served := make(map[int32]bool)
+	for i := range f.Executions.List {
+		for _, r := range f.Executions.List[i].Requests {
+			served[r] = true
+		}
+	}
+	owner := f.RequestOwners()
+	for _, r := range f.Devices.ByStart {
+		if f.RowName(r) == name && (f.ExecutionOf(r, owner) != trace.NoExecution || !served[owner[r]]) {
+			return false
+		}
+	}
+	return true
 }
 
 // plainCores matches the kernels that multiply 32-bit numbers without tensor cores.

@@ -12,6 +12,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/batching"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
@@ -51,8 +52,12 @@ func (l *list) longPrompts() []candidate {
 	if long > 1 {
 		what = units.Count(int64(long)) + " long prompts stall"
 	}
+	whom := "the batch"
+	if len(l.Forest.Executions.List) == 0 {
+		whom = "the others"
+	}
 	f := says(SlowRequest, Where{Section: "critical_path", TraceID: id, SpanID: n.SpanID()},
-		"%s the batch: %s %s has a weight of %s, nine of ten others at most %s.", what, l.named(n.Name()),
+		"%s %s: %s %s has a weight of %s, nine of ten others at most %s.", what, whom, l.named(n.Name()),
 		shortID(id), units.Count(int64(weights[rows[0]])), units.Count(int64(usual)))
 	c := candidate{Finding: f}
 	for _, r := range rows[:long] {
@@ -100,7 +105,34 @@ func (l *list) weights() map[int32]float64 {
 		tokens, _ := batching.PromptOf(of)
 		weights[r] = max(weights[r], float64(tokens))
 	}
+	l.addStated(weights)
 	return weights
+}
+
+// addStated adds the tokens of prompts that requests state, if all do: those of executions, or without any all with
+// operations.
+func (l *list) addStated(weights map[int32]float64) {
+	stated := make(map[int32]float64)
+	owner := l.Forest.RequestOwners()
+	for q := range engines.Find(l.Forest, nil, key.Filter{}).All {
+		if q.TokensIn.V > q.Cached.V {
+			stated[owner[q.Node.Row]] = float64(q.TokensIn.V - q.Cached.V)
+		}
+	}
+	rows := slices.Collect(maps.Keys(weights))
+	if len(l.Forest.Executions.List) == 0 {
+		for _, r := range l.Forest.Devices.ByStart {
+			if owner[r] != trace.NoRow {
+				rows = append(rows, owner[r])
+			}
+		}
+	}
+	if slices.ContainsFunc(rows, func(r int32) bool { return stated[r] == 0 }) {
+		return
+	}
+	for _, r := range rows {
+		weights[r] = max(weights[r], stated[r])
+	}
 }
 
 // isHeavy reports whether a request has more than twice the usual weight, so that its work explains its time.
@@ -189,7 +221,7 @@ func (l *list) slowRequests() (all []candidate) {
 	return all
 }
 
-// engineHost finds engines that are idle from one shared execution to the next while a request is in both: between the
+// engineHost finds engines that are idle from one shared execution to the next while a request is under way: between the
 // executions, or else between their operations.
 func (l *list) engineHost() []candidate {
 	if l.Forest == nil || len(l.Forest.Executions.List) == 0 || !l.byRequest {
@@ -215,6 +247,7 @@ func (l *list) engineHost() []candidate {
 	if g.within > 0 {
 		left = min(1, float64(g.within)/float64(len(works))*float64(n)/float64(g.ns))
 	}
+	shorter := replay.Change{Kind: replay.Host, Factor: math.Ceil(100*left) / 100}
 	f := says(HostGap, Where{Section: "critical_path"},
 		"The engine is idle for %s between steps, %s at a time, while requests wait.", units.Duration(g.ns),
 		units.Duration(g.ns/n))
@@ -226,13 +259,12 @@ func (l *list) engineHost() []candidate {
 			"take %s.", units.Plural(long, "time"), units.Duration(ns/long), units.Duration(usual))
 		f.Evidence = append(f.Evidence, times("pauses", long), lasts("pauses", ns))
 		f.Try = "look for what stops the host now and then: garbage collection, logs, other processes"
-		left = float64(g.ns-ns+long*usual) / float64(g.ns)
+		shorter = replay.Change{Kind: replay.Pauses}
 	}
-	shorter := replay.Change{Kind: replay.Host, Factor: math.Ceil(100*left) / 100}
 	return []candidate{{Finding: f, changes: []replay.Change{shorter}, atMost: true}}
 }
 
-// gaps are times of engines between executions with a common request. steps is the time of executions, within the part
+// gaps are times of engines between executions while a request is under way. steps is the time of executions, within the part
 // of it without an operation on a device.
 type gaps struct {
 	list              []int64
@@ -244,9 +276,12 @@ func (g *gaps) are(much float64) bool {
 	return len(g.list) >= 10 && float64(g.ns) >= much*float64(g.ns+g.steps)
 }
 
+// longer is how many times the usual time a pause takes.
+const longer = 8
+
 // pauses returns the number and the sum of rare gaps that are far longer than the usual one.
 func (g *gaps) pauses() (n, ns, usual int64) {
-	const longer, rare = 8, 10
+	const rare = 10
 	if len(g.list) == 0 {
 		return 0, 0, 0
 	}
@@ -263,7 +298,45 @@ func (g *gaps) pauses() (n, ns, usual int64) {
 	return n, ns, usual
 }
 
-// gapsBetween returns the gaps between executions, given by start, or between their operations.
+// came returns when the first of the new requests of each execution came to its engine: at the end of the last span below it
+// that is over before. It is the end of time if none is new.
+func (l *list) came(works []executionSpan) []int64 {
+	f := l.Forest
+	began := make(map[int32]int64) // requests
+	for _, w := range works {
+		for _, r := range w.Requests {
+			if at, known := began[r]; !known || w.from < at {
+				began[r] = w.from
+			}
+		}
+	}
+	at := make(map[int32]int64)
+	owner := f.RequestOwners()
+	for r := range f.Rows() {
+		from, known := began[owner[r]]
+		switch {
+		case !known || f.Has(r, trace.FlagOp) || !f.Has(r, trace.FlagStart):
+		case owner[r] == r:
+			at[r] = max(at[r], f.Start(r))
+		case f.End(r) <= from && !requests.IsWait(f.RowName(r)):
+			at[owner[r]] = max(at[owner[r]], f.End(r))
+		}
+	}
+	came := make([]int64, len(works))
+	for i, w := range works {
+		came[i] = math.MaxInt64 / 2
+		for _, r := range w.Requests {
+			if began[r] == w.from && int(r) < f.Len() {
+				came[i] = min(came[i], at[r])
+			}
+		}
+	}
+	return came
+}
+
+// gapsBetween returns the gaps between executions, given by start, or between their operations, in which a request has had
+// one and not its last one, or waits for its first one since before, or for far longer than
+// requests of idle engines do.
 func (l *list) gapsBetween(works []executionSpan, operations bool) (g gaps) {
 	type engine struct {
 		service string
@@ -274,27 +347,60 @@ func (l *list) gapsBetween(works []executionSpan, operations bool) (g gaps) {
 		engine
 		request int32
 	}
-	latest := make(map[served]*executionSpan)
+	first, last := make(map[served]int), make(map[served]int)
+	for i, w := range works {
+		for _, r := range w.Requests {
+			of := served{engine{l.Forest.Service(w.Row), w.device}, r}
+			if _, known := first[of]; !known {
+				first[of] = i
+			}
+			last[of] = i
+		}
+	}
+	came := l.came(works)
+	var delays []int64 // of engines without a request
+	for i, w := range works {
+		of := engine{l.Forest.Service(w.Row), w.device}
+		if ended := before[of]; ended != nil && came[i] >= ended.to && came[i] < w.from {
+			delays = append(delays, w.from-came[i])
+		}
+		before[of] = &works[i]
+	}
+	clear(before)
+	usual := int64(0)
+	if len(delays) > 0 {
+		usual = sketch.Median(delays)
+	}
+	running := make(map[engine]int)
 	for i := range works {
 		w := works[i]
 		if operations && w.busy > 0 {
 			w.from, w.to = w.first, w.last
 		}
 		of := engine{l.Forest.Service(w.Row), w.device}
-		last := before[of]
+		ended := before[of]
 		before[of] = &w
 		g.steps += w.to - w.from
 		if w.busy > 0 {
 			g.within += max(0, w.to-w.from-w.busy)
 		}
-		shares := false
-		for _, r := range w.Requests {
-			shares = shares || last != nil && latest[served{of, r}] == last
-			latest[served{of, r}] = &w
+		if ended != nil && w.from > ended.to {
+			from := ended.to
+			if running[of] == 0 {
+				from = max(from, came[i]+usual)
+			}
+			if from == ended.to || w.from-came[i] > longer*usual && usual > 0 {
+				g.list = append(g.list, w.from-from)
+				g.ns += w.from - from
+			}
 		}
-		if shares && w.from > last.to {
-			g.list = append(g.list, w.from-last.to)
-			g.ns += w.from - last.to
+		for _, r := range w.Requests {
+			if first[served{of, r}] == i {
+				running[of]++
+			}
+			if last[served{of, r}] == i {
+				running[of]--
+			}
 		}
 	}
 	return g

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/schedule"
+	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
@@ -24,6 +25,18 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 		return g.divided(c)
 	case Without:
 		return g.without(c.Select, v)
+	}
+	if c.isEven() {
+		n := int64(0)
+		for _, group := range g.replicas() {
+			for _, e := range group {
+				n += int64(len(e.Served))
+			}
+		}
+		if n == 0 {
+			return 0, &UnknownError{Select: c.String()}
+		}
+		return n, nil
 	}
 	s, err := g.find(c.Select)
 	if err != nil {
@@ -131,21 +144,38 @@ func (g *Graph) scaleHost(c Change, v *variant) (n int64, err error) {
 	return n, nil
 }
 
+// isBetween reports whether an edge to an operation is time before its shared execution, or between two of them.
+func (g *Graph) isBetween(e edge) bool {
+	return g.executionOf(e.owner) != trace.NoExecution && g.isBeforeExecution(e)
+}
+
 // isBeforeExecution reports whether an edge to an operation is no time within a shared execution.
 func (g *Graph) isBeforeExecution(e edge) bool {
 	x := g.executionOf(e.owner)
 	return x == trace.NoExecution || g.g.At(e.from) <= g.g.At(g.begin[g.forest.Executions.List[x].Row])
 }
 
-// shortenPauses shortens the pauses of hosts to their usual time between two events.
+// shortenPauses shortens the pauses of hosts to their usual time between two events. Those of engines are many times
+// their usual time between two executions.
 func (g *Graph) shortenPauses(v *variant) int64 {
-	const long = 100 * microsecond
+	const long, longer = 100 * microsecond, 8
 	usual := make(times, long+1)
 	usual[usualHost]++
 	var pauses []int32
+	begins := make(map[int32]bool) // of executions
+	for i := range g.forest.Executions.List {
+		begins[g.begin[g.forest.Executions.List[i].Row]] = true
+	}
+	var gaps []int64
+	var between []int32
 	for e := range g.g.all() {
 		switch ns := v.Lag(e.index); {
-		case ns <= 0 || !g.isUnrecorded(e):
+		case begins[e.to] && (e.kind == ofExecution || e.kind == ofRequest) || g.isGap(e) && g.isBetween(e):
+			between = append(between, e.index)
+			if e.kind != ofRequest && ns > 0 {
+				gaps = append(gaps, ns)
+			}
+		case ns <= 0 || !g.isUnrecorded(e) && !g.isGap(e):
 		case ns < int64(len(usual)):
 			usual[ns]++
 		default:
@@ -156,7 +186,17 @@ func (g *Graph) shortenPauses(v *variant) int64 {
 	for _, e := range pauses {
 		v.Set(e, median)
 	}
-	return int64(len(pauses))
+	n := int64(len(pauses))
+	if len(gaps) > 0 {
+		median = sketch.Median(gaps)
+	}
+	for _, e := range between {
+		if lag := v.Lag(e); lag > max(long, longer*median) {
+			v.Set(e, median)
+			n++
+		}
+	}
+	return n
 }
 
 // isUnrecorded reports whether an edge is time of a host without an operation or a call of it. A range with others in
@@ -427,7 +467,7 @@ func (g *Graph) divided(c Change) (n int64, err error) {
 				continue
 			}
 			for _, l := range q.Loads[:q.Prompt] {
-				if l.Weight > c.Factor {
+				if l.Weight > c.Factor && !e.single {
 					n++
 				}
 			}

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -29,6 +30,18 @@ type engine struct {
 	samples map[lawKey][]batching.Sample
 	laws    map[lawKey]batching.Law
 	formed  batching.Formed
+	number  map[int32]int // of each request until requests are sorted
+	from    []handOver    // requests that come from other engines
+	single  bool          // serves one request after the other, without shared executions
+	passes  bool          // requests come from another engine, or go to one
+	refused bool          // does not explain its requests
+}
+
+// handOver is a request that an engine, such as one for prompts, has passed on.
+type handOver struct {
+	*engine
+	number int
+	at     int32 // point
 }
 
 // lawKey names a law: an operation in executions without or with prompts.
@@ -37,12 +50,29 @@ type lawKey struct {
 	class int
 }
 
+// worker is what runs one shared execution after another: replicas of a process work on devices of their own.
+type worker struct{ process, device int32 }
+
+// findWorkers finds the first device of each shared execution, of the outermost for those within.
+func (g *Graph) findWorkers() {
+	g.workers = repeat(len(g.forest.Executions.List))
+	for r := range g.forest.Rows() {
+		x := g.executionOf(r)
+		if x == trace.NoExecution || !g.forest.CountsInSums(r) {
+			continue
+		}
+		if of := g.forest.Device(r); g.workers[x] == none || of < g.workers[x] {
+			g.workers[x] = of
+		}
+	}
+}
+
 // enginesOf returns the engines that explain their requests.
 func (g *Graph) enginesOf() (all []*engine) {
 	g.build()
 	f := g.forest
 	list := f.Executions.List
-	if len(list) == 0 {
+	if len(g.roots) == 0 {
 		return nil
 	}
 	var byStart []int32
@@ -53,24 +83,35 @@ func (g *Graph) enginesOf() (all []*engine) {
 	}
 	slices.SortFunc(byStart, func(a, b int32) int { return f.CompareStart(list[a].Row, list[b].Row) })
 	tokens := engines.Tokens(f)
-	byProcess := make(map[int32]*engine)
+	byWorker := make(map[worker]*engine)
 	steps := make(map[int32]*batching.Step) // by execution
 	for _, i := range byStart {
 		row := list[i].Row
-		e := byProcess[g.process[row]]
+		w := worker{g.process[row], g.workers[i]}
+		e := byWorker[w]
 		if e == nil {
 			e = &engine{laws: make(map[lawKey]batching.Law), samples: make(map[lawKey][]batching.Sample)}
-			byProcess[g.process[row]] = e
+			byWorker[w] = e
 			all = append(all, e)
 		}
-		e.Steps = append(e.Steps, batching.Step{Row: row, Execution: i, Start: g.g.At(g.begin[row]), End: g.g.At(g.end[row])})
+		e.Steps = append(e.Steps, batching.Step{
+			Row: row, Execution: i, From: g.begin[row], To: g.end[row], Start: g.g.At(g.begin[row]), End: g.g.At(g.end[row]),
+		})
 	}
 	byRoot := make(map[int32]*engine)
 	for _, r := range g.roots {
 		byRoot[r] = nil
 	}
-	all = slices.DeleteFunc(all, func(e *engine) bool { return !g.serve(e, byRoot, tokens) })
+	ends := g.endsOfOwn()
 	for _, e := range all {
+		if !g.serve(e, byRoot, ends, tokens) {
+			e.refuse()
+		}
+	}
+	all = append(all, g.turns(byRoot)...)
+	all = slices.DeleteFunc(all, func(e *engine) bool { return e.refused })
+	for _, e := range all {
+		e.Count()
 		for i := range e.Steps {
 			steps[e.Steps[i].Execution] = &e.Steps[i]
 		}
@@ -83,15 +124,18 @@ func (g *Graph) enginesOf() (all []*engine) {
 		e := byRoot[g.owner[r]]
 		x := g.executionOf(r)
 		if x != trace.NoExecution {
-			e = byProcess[g.process[list[x].Row]]
+			e = byWorker[worker{g.process[list[x].Row], g.workers[x]}]
 		}
 		if e != nil {
 			e.End = max(e.End, g.g.At(g.end[r]))
 		}
 		switch {
 		case !f.Has(r, trace.FlagOp):
+		case e == nil || e.single:
 		case x == trace.NoExecution && f.IsDeviceSide(r):
-			own[e] += f.Duration(r)
+			if !e.passes {
+				own[e] += f.Duration(r)
+			}
 		case steps[x] != nil:
 			k := lawKey{f.Name(r), steps[x].Class()}
 			e.samples[k] = append(e.samples[k], batching.Sample{Load: steps[x].Load, NS: float64(f.Duration(r))})
@@ -102,7 +146,7 @@ func (g *Graph) enginesOf() (all []*engine) {
 	recorded := g.g.Recorded()
 	for _, e := range all {
 		for k, list := range e.samples {
-			e.laws[k] = e.fit(k, list, e.HasAttention && flops.IsAttention(f.Names.Operations.Values[k.name]))
+			e.laws[k] = e.fit(k, list, flops.IsAttention(f.Names.Operations.Values[k.name]))
 		}
 		e.samples = nil
 		e.Learn()
@@ -111,18 +155,129 @@ func (g *Graph) enginesOf() (all []*engine) {
 	return slices.DeleteFunc(all, func(e *engine) bool { return e.formed.Sum <= 0 })
 }
 
+// refuse leaves out an engine and those before it.
+func (e *engine) refuse() {
+	if e.refused {
+		return
+	}
+	e.refused = true
+	for _, h := range e.from {
+		h.refuse()
+	}
+}
+
+// endsOfOwn returns the ends of the operations of each request beside executions.
+func (g *Graph) endsOfOwn() map[int32][]int32 {
+	ends := make(map[int32][]int32)
+	for r := range g.forest.Rows() {
+		if g.begin[r] != none && g.forest.CountsInSums(r) && g.executionOf(r) == trace.NoExecution {
+			ends[g.owner[r]] = append(ends[g.owner[r]], g.end[r])
+		}
+	}
+	return ends
+}
+
+// turns returns the engines that serve one request after the other: an execution is the time from a request's first
+// operation to its last one, and its load. Requests wait for the one before. Those of loops do not.
+func (g *Graph) turns(byRoot map[int32]*engine) (all []*engine) {
+	f := g.forest
+	byRequest := make(map[int32]*batching.Step)
+	devices := make(map[int32]int32)
+	for r := range f.Rows() {
+		root := g.owner[r]
+		e, isRoot := byRoot[root]
+		if g.begin[r] == none || !f.CountsInSums(r) || !isRoot || e != nil || g.loops[g.process[root]] || g.executionOf(r) != trace.NoExecution {
+			continue
+		}
+		s := byRequest[root]
+		if s == nil {
+			s = &batching.Step{Row: root, From: g.begin[r], To: g.end[r], Execution: r, New: 1, Links: 1, Prompts: 1}
+			byRequest[root], devices[root] = s, f.Device(r)
+		}
+		if g.g.slack(g.begin[r], s.From) > 0 {
+			s.From, s.Execution, devices[root] = g.begin[r], r, f.Device(r)
+		}
+		if g.g.slack(s.To, g.end[r]) > 0 {
+			s.To = g.end[r]
+		}
+	}
+	byWorker := make(map[worker]*engine)
+	for _, root := range g.roots {
+		s := byRequest[root]
+		if s == nil {
+			continue
+		}
+		s.Start, s.End = g.g.At(s.From), g.g.At(s.To)
+		s.Load.Weight = float64(s.End - s.Start)
+		w := worker{g.process[root], devices[root]}
+		if byWorker[w] == nil {
+			byWorker[w] = &engine{single: true}
+			all = append(all, byWorker[w])
+		}
+		byWorker[w].Steps = append(byWorker[w].Steps, *s)
+	}
+	return slices.DeleteFunc(all, func(e *engine) bool { return !g.takesTurns(e, byRoot) })
+}
+
+// takesTurns finds the requests of an engine that serves one after the other. It reports false if they are few, overlap, or
+// rarely begin right behind the one that they wait for.
+func (g *Graph) takesTurns(e *engine, byRoot map[int32]*engine) bool {
+	const few, right = 20, 10
+	slices.SortStableFunc(e.Steps, func(a, b batching.Step) int { return cmp.Compare(a.Start, b.Start) })
+	overlaps, behind, late := 0, 0, 0
+	for i := range e.Steps {
+		s := &e.Steps[i]
+		arrival := g.g.At(g.begin[s.Row])
+		if p := g.forest.Tree.Parent[s.Execution]; p != trace.NoRow && p != s.Row && g.begin[p] != none && // a span of its own turn
+			g.g.At(g.begin[p]) >= arrival && (i == 0 || g.g.At(g.begin[p]) >= e.Steps[i-1].End) {
+			s.From, s.Start = g.begin[p], g.g.At(g.begin[p])
+			s.Load.Weight = float64(s.End - s.Start)
+		}
+		s.Execution = trace.NoExecution
+		if i > 0 {
+			switch end := e.Steps[i-1].End; {
+			case s.Start < end:
+				overlaps++
+			case arrival >= end:
+			case right*(s.Start-end) <= s.Start-arrival:
+				behind++
+			default:
+				late++
+			}
+		}
+		e.Served = append(e.Served, batching.Request{
+			Root: s.Row, End: g.end[s.Row], Arrival: arrival, Duration: g.g.slack(g.begin[s.Row], g.end[s.Row]), First: int32(i),
+			Last: int32(i), Loads: []batching.Load{s.Load}, Prompt: 1,
+		})
+	}
+	if len(e.Steps) < enough || few*overlaps > len(e.Steps) || behind == 0 || late > behind {
+		return false
+	}
+	for i := range e.Served {
+		byRoot[e.Served[i].Root] = e
+	}
+	return true
+}
+
+// enough is the least number of executions of an engine.
+const enough = 10
+
 // fit returns the law of an operation. Attention grows with the weights for it, everything else with the weights.
+// Without weights for attention, it grows with the weights and their pairs.
 func (e *engine) fit(k lawKey, list []batching.Sample, isAttention bool) batching.Law {
+	pairs := batching.Load{Attention: 1, Context: 1}
 	single := e.samples[lawKey{k.name, 0}]
 	switch {
 	case !isAttention:
-		return batching.Fit(list, batching.Load{Weight: 1}, batching.Load{})
+		return batching.Fit(list, batching.Load{}, batching.Load{Weight: 1})
+	case !e.HasAttention:
+		return batching.Fit(list, batching.Load{}, batching.Load{Weight: 1}, pairs)
 	case len(single) == 0:
-		return batching.Fit(list, batching.Load{Attention: 1, Context: 1}, batching.Load{})
+		return batching.Fit(list, batching.Load{}, pairs)
 	}
-	law := batching.Fit(single, batching.Load{Context: 1}, batching.Load{})
+	law := batching.Fit(single, batching.Load{}, batching.Load{Context: 1})
 	if k.class > 0 {
-		law = batching.Fit(list, batching.Load{Attention: 1}, law.Per)
+		law = batching.Fit(list, law.Per, batching.Load{Attention: 1})
 	}
 	return law
 }
@@ -142,9 +297,12 @@ func (g *Graph) executionOf(r int32) int32 {
 }
 
 // serve finds the requests of an engine. It reports false if the executions are few or overlap, or link to requests
-// without a span or to requests of another engine.
-func (g *Graph) serve(e *engine, byRoot map[int32]*engine, tokens [][]int64) bool {
-	number := make(map[int32]int)
+// without a span or to those that another engine works for, too. A request that another one is done with comes from there: at the end of
+// its last operation in between, such as a transfer.
+func (g *Graph) serve(e *engine, byRoot map[int32]*engine, ends map[int32][]int32, tokens [][]int64) bool {
+	e.number = make(map[int32]int)
+	number := e.number
+	read := make(map[int32]float64) // tokens of each request before
 	overlaps := 0
 	for i := range e.Steps {
 		s := &e.Steps[i]
@@ -154,14 +312,26 @@ func (g *Graph) serve(e *engine, byRoot map[int32]*engine, tokens [][]int64) boo
 			switch {
 			case !isRoot:
 				return false
-			case by != nil && by != e:
-				by.Sum = 0
-				return false
-			case by == nil:
+			case by != e:
+				arrived := g.begin[r]
+				if by != nil {
+					h := handOver{by, by.number[r], g.end[by.Steps[by.Served[by.number[r]].Last].Row]}
+					e.from = append(e.from, h)
+					if _, again := number[r]; again || g.g.At(h.at) > s.Start {
+						return false
+					}
+					for _, p := range ends[r] {
+						if g.g.At(p) > g.g.At(h.at) && g.g.At(p) <= s.Start {
+							h.at = p
+						}
+					}
+					e.from[len(e.from)-1] = h
+					arrived = h.at
+				}
 				byRoot[r] = e
 				number[r] = len(e.Served)
 				e.Served = append(e.Served, batching.Request{
-					Root: r, Arrival: min(s.Start, g.g.At(g.begin[r])), Duration: g.g.slack(g.begin[r], g.end[r]),
+					Root: r, End: g.end[r], Arrival: min(s.Start, g.g.At(arrived)), Duration: g.g.slack(arrived, g.end[r]),
 					First: int32(i),
 				})
 				s.New++
@@ -173,10 +343,13 @@ func (g *Graph) serve(e *engine, byRoot map[int32]*engine, tokens [][]int64) boo
 			case tokens != nil:
 				part.Weight = float64(tokens[s.Execution][k])
 			}
+			q := &e.Served[number[r]]
 			if e.HasAttention = x.Attention != nil && (e.HasAttention || i == 0); x.Attention != nil {
 				part.Attention = float64(x.Attention[k])
+			} else {
+				part.Attention = part.Weight * (read[r] + (part.Weight+1)/2)
 			}
-			q := &e.Served[number[r]]
+			read[r] += part.Weight
 			q.Loads = append(q.Loads, part)
 			q.Last = int32(i)
 			s.Load.Add(part, 1)
@@ -204,9 +377,16 @@ func (g *Graph) serve(e *engine, byRoot map[int32]*engine, tokens [][]int64) boo
 			done[k]++
 		}
 	}
-	e.Count()
-	const few, enough = 20, 10
-	return overlaps <= len(e.Steps)/few && len(e.Steps) >= enough && e.Sum > 0
+	const few = 20
+	if overlaps > len(e.Steps)/few || len(e.Steps) < enough || len(e.Served) == 0 {
+		return false
+	}
+	for _, h := range e.from {
+		e.passes, h.passes = true, true
+		q := &h.Served[h.number]
+		q.End, q.Duration = h.at, g.g.At(h.at)-q.Arrival
+	}
+	return true
 }
 
 // plan returns the costs in a changed run. The path to the end of an execution
@@ -214,13 +394,13 @@ func (g *Graph) serve(e *engine, byRoot map[int32]*engine, tokens [][]int64) boo
 func (g *Graph) plan(e *engine, recorded, v *variant) batching.Plan {
 	p := batching.Plan{Costs: make([]batching.Cost, len(e.Steps)), Tails: make([]float64, len(e.Served))}
 	for i, q := range e.Served {
-		p.Tails[i] = float64(max(0, v.Time(g.end[q.Root])-v.Time(g.end[e.Steps[q.Last].Row])))
+		p.Tails[i] = float64(max(0, v.Time(q.End)-v.Time(e.Steps[q.Last].To)))
 	}
 	for i := range e.Steps {
 		s := &e.Steps[i]
 		c := &p.Costs[i]
-		begin := g.begin[s.Row]
-		g.g.back(v, g.end[s.Row], v.Time(begin), func(edge edge, _, ns int64, ok bool) {
+		begin := s.From
+		g.g.back(v, s.To, v.Time(begin), func(edge edge, _, ns int64, ok bool) {
 			l := batching.Law{}
 			if ok && g.isTimeOf(edge) && g.executionOf(edge.owner) == s.Execution {
 				l = e.laws[lawKey{g.forest.Name(edge.owner), s.Class()}]
@@ -230,6 +410,9 @@ func (g *Graph) plan(e *engine, recorded, v *variant) batching.Plan {
 			}
 			c.Add(l, float64(ns)/l.At(s.Load))
 		})
+		if e.single { // whose load is its time
+			c.Law = batching.Law{Per: batching.Load{Weight: c.Fixed / max(1, s.Load.Weight)}}
+		}
 		gap, changed := 0.0, 0.0
 		g.g.back(recorded, begin, s.Ready, func(edge edge, lag, ns int64, _ bool) {
 			if lag > 0 {
@@ -255,21 +438,42 @@ type again struct {
 }
 
 // formAgain predicts the requests of engines in a changed run, with at most chunk tokens of a prompt in an execution, and
-// replicas of each engine.
-func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool, chunk float64, replicas int) again {
+// replicas of each engine. If even is set, replicas get their requests in turn.
+func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool, chunk float64, replicas int, even bool) again {
 	out := again{ns: make(map[int32]int64)}
 	if len(g.engines()) == 0 {
 		return out
 	}
 	out.Batches = &Batches{}
+	var evenly map[int32]float64
+	evenEnd := 0.0
+	if even {
+		evenly, evenEnd = g.evenly(recorded, v, without)
+	}
+	late := make(map[int32]float64) // requests that come from another engine
 	for _, e := range g.engines() {
-		r := e.Chunked(chunk).FormOn(replicas, g.plan(e, recorded, v), without)
+		served := &e.Engine
+		if !math.IsInf(chunk, 1) && !e.single {
+			served = e.Chunked(chunk)
+		}
+		plan := g.plan(e, recorded, v)
+		for _, q := range e.Served {
+			plan.Late = append(plan.Late, late[q.Root])
+		}
+		r := served.FormOn(replicas, plan, without)
 		scale := float64(e.Sum) / e.formed.Sum
 		for i, q := range e.Served {
-			out.ns[q.Root] = -1
-			if r.Durations[i] >= 0 {
-				out.ns[q.Root] = max(0, q.Duration+int64(math.Round((r.Durations[i]-e.formed.Durations[i])*scale)))
+			if ns, known := evenly[q.Root]; known {
+				r.Sum += ns - r.Durations[i]
+				r.Durations[i], r.End = ns, evenEnd
 			}
+			if r.Durations[i] < 0 {
+				out.ns[q.Root] = -1
+				continue
+			}
+			more := (r.Durations[i] - e.formed.Durations[i]) * scale
+			late[q.Root] += more
+			out.ns[q.Root] += max(0, q.Duration+int64(math.Round(more)))
 		}
 		out.sum += int64(math.Round(r.Sum * scale))
 		out.ends = max(out.ends, e.End)
@@ -297,22 +501,36 @@ func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool, chunk fl
 }
 
 // warmEngines shortens the first execution of each engine to the time that the others with or without prompts take for
-// its load.
+// its load, of one that serves one request after the other for its number of operations.
 func (g *Graph) warmEngines(v *variant) (n int64) {
+	operations := make(map[int32]float64) // of requests beside executions
+	for r := range g.forest.Rows() {
+		if g.forest.CountsInSums(r) && g.executionOf(r) == trace.NoExecution {
+			operations[g.owner[r]]++
+		}
+	}
 	for _, e := range g.engines() {
 		first := &e.Steps[0]
+		load := func(s *batching.Step) batching.Load {
+			if e.single {
+				return batching.Load{Weight: operations[s.Row]}
+			}
+			return s.Load
+		}
 		var others []batching.Sample
 		for i := range e.Steps[1:] {
 			if s := &e.Steps[i+1]; s.Class() == first.Class() {
-				others = append(others, batching.Sample{Load: s.Load, NS: float64(s.End - s.Start)})
+				others = append(others, batching.Sample{Load: load(s), NS: float64(s.End - s.Start)})
 			}
 		}
 		if len(others) == 0 {
 			continue
 		}
-		law := batching.Fit(others, batching.Load{Weight: 1}, batching.Load{})
-		factor := law.At(first.Load) / float64(first.End-first.Start)
-		isFirst := func(owner int32) bool { return isRow(owner) && g.executionOf(owner) == first.Execution }
+		law := batching.Fit(others, batching.Load{}, batching.Load{Weight: 1})
+		factor := law.At(load(first)) / float64(max(1, first.End-first.Start))
+		isFirst := func(owner int32) bool {
+			return isRow(owner) && g.executionOf(owner) == first.Execution && (!e.single || g.owner[owner] == first.Row)
+		}
 		for e := range g.g.owned(isFirst) {
 			if lag := v.Lag(e.index); factor < 1 && lag != dropped {
 				v.Set(e.index, int64(factor*float64(lag)))

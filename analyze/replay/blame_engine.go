@@ -26,6 +26,9 @@ func (g *Graph) Blame(keep func(row int32) bool) *blame.Blames {
 	}
 	inEngine := make(map[int32]bool)
 	for _, e := range g.engines() {
+		if e.passes {
+			continue
+		}
 		s := newPinned(g, e)
 		for _, r := range s.Rows {
 			inEngine[r] = true
@@ -78,7 +81,7 @@ func newPinned(g *Graph, e *engine) *pinned {
 		ready := min(q.Arrival+e.Delay, e.Steps[q.First].Start)
 		if q.First > 0 {
 			before := &e.Steps[q.First-1]
-			if before.New < e.MostNew && before.Running+before.New < e.Largest {
+			if e.HasRoom(before) {
 				ready = max(ready, before.Start+1)
 			} else if ready <= before.Start {
 				full = true
@@ -114,7 +117,7 @@ func newPinned(g *Graph, e *engine) *pinned {
 	f.parts = make([][]share, len(e.Steps))
 	for i := range e.Steps {
 		cost := &f.plan.Costs[i]
-		for _, r := range g.forest.Executions.List[e.Steps[i].Execution].Requests {
+		for _, r := range g.requestsOf(&e.Steps[i]) {
 			q := &f.Served[f.Index[r]]
 			own := batching.Law{Fixed: cost.Fixed / float64(e.Steps[i].Links), Per: cost.Per}
 			p := share{root: r, prompt: next[f.Index[r]] < q.Prompt, ns: own.At(q.Loads[next[f.Index[r]]])}
@@ -132,6 +135,14 @@ func newPinned(g *Graph, e *engine) *pinned {
 		return 0
 	}
 	return f
+}
+
+// requestsOf returns the requests of an execution, or the one that an engine serves alone.
+func (g *Graph) requestsOf(s *batching.Step) []int32 {
+	if s.Execution == trace.NoExecution {
+		return []int32{s.Row}
+	}
+	return g.forest.Executions.List[s.Execution].Requests
 }
 
 // Suspects adds up the parts of others in the steps until the victim's last one. The first of these steps runs before
@@ -175,6 +186,9 @@ const maxSaved = 20_000_000
 func (g *Graph) SavedByRequest(billed func(row int32) int64) map[int32]int64 {
 	saved := make(map[int32]int64)
 	for _, e := range g.engines() {
+		if e.single {
+			continue
+		}
 		f := newPinned(g, e)
 		var whole, lawful float64 // of all operations
 		number := make(map[int32]int, len(f.Steps))
@@ -199,7 +213,7 @@ func (g *Graph) SavedByRequest(billed func(row int32) int64) map[int32]int64 {
 		busy := f.Form(f.plan, nil).Busy
 		for _, x := range parts.Largest(maxSaved / len(f.Steps)) {
 			less := busy - f.Form(f.plan, map[int32]bool{x.Number: true}).Busy
-			saved[x.Number] = int64(less * whole / max(1, lawful))
+			saved[x.Number] += int64(less * whole / max(1, lawful))
 		}
 	}
 	return saved

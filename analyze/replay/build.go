@@ -24,6 +24,7 @@ type Graph struct {
 	owner       []int32         // the request of each row
 	roots       []int32         // the rows of requests
 	process     []int32         // of each row
+	workers     []int32         // the first device of each shared execution, or none
 	devices     []bool          // by number, whether it is known
 	loops       []bool          // by process, whether its requests follow each other
 	ends        map[int32]int64 // of the host's part of steps that overlap, by root
@@ -56,6 +57,8 @@ type builder struct {
 	launched      [][]int32       // rows by process and launch
 	// handed has the points of threads that were silent, with the points of other threads after which they go on.
 	handed map[int32]int32
+	// executed has the ends of the executions of each request, by time.
+	executed map[int32][]int32
 }
 
 // New returns the graph of a recording. Its points and edges are found when they are first needed.
@@ -66,6 +69,7 @@ func New(f *trace.Forest) *Graph {
 		g.devices = append(g.devices, !k.IsNone())
 	}
 	g.findProcesses()
+	g.findWorkers()
 	g.findLoops()
 	g.build = sync.OnceFunc(g.complete)
 	g.engines = sync.OnceValue(g.enginesOf)
@@ -88,6 +92,7 @@ func (g *Graph) complete() {
 	b.host()
 	b.nodesOfHosts()
 	b.addJoins()
+	b.findExecuted()
 	b.devices()
 	b.handOver()
 	b.trees()
@@ -138,7 +143,7 @@ func (b *builder) laneOf(r int32) int32 {
 	switch {
 	case l.thread != noThread:
 	case b.isExecution(r):
-		l.root = ofEngine
+		l.root = ofEngine - b.workers[b.executionOf(r)] - 1
 	case b.owner[r] != trace.NoRow && !b.loops[l.process]:
 		l.root = b.owner[r]
 	case !b.forest.Has(r, trace.FlagOp):
@@ -337,7 +342,13 @@ func (b *builder) trees() {
 		}
 	}
 	for p, r := range last {
-		if r != none {
+		if r == none {
+			continue
+		}
+		after := b.lastExecution(int32(p), b.g.At(b.end[p]))
+		if after != none && b.g.At(after) > b.g.At(b.end[r]) { // it waits for this
+			b.g.connect(b.end[r], b.end[p], min(usualHost, b.g.slack(b.end[r], b.end[p])), afterWait)
+		} else {
 			b.wait(b.end[p], b.end[r], usualHost, afterWait)
 		}
 	}
@@ -404,11 +415,37 @@ func (b *builder) requests() {
 	b.phases(byStart)
 }
 
+// findExecuted finds the ends of the executions of each request.
+func (b *builder) findExecuted() {
+	b.executed = make(map[int32][]int32)
+	for i := range b.forest.Executions.List {
+		x := &b.forest.Executions.List[i]
+		for _, r := range x.Requests {
+			if b.end[x.Row] != none {
+				b.executed[r] = append(b.executed[r], b.end[x.Row])
+			}
+		}
+	}
+	for _, ends := range b.executed {
+		slices.SortFunc(ends, func(p, q int32) int { return cmp.Compare(b.g.At(p), b.g.At(q)) })
+	}
+}
+
+// lastExecution returns the end of the last execution of a row's request before a time, for a row beside executions, or none.
+func (b *builder) lastExecution(r int32, at int64) int32 {
+	ends := b.executed[b.owner[r]]
+	k := sort.Search(len(ends), func(k int) bool { return b.g.At(ends[k]) > at })
+	if k == 0 || b.isExecution(r) {
+		return none
+	}
+	return ends[k-1]
+}
+
 // phases lets spans below a request, such as its queue and its decode, begin and end after an execution: the last of
-// the request, and before its first one the last of its process.
+// the request, and before its first one the last of its process. An operation beside executions, such as a transfer,
+// begins after the last one of its request.
 func (b *builder) phases(executions []int32) {
 	f := b.forest
-	byRequest := make(map[int32][]int32) // the ends of executions
 	ofProcess := make(map[int32][]int32)
 	process := make(map[int32]int32) // of the executions of a request
 	for _, i := range slices.SortedFunc(slices.Values(executions), func(i, k int32) int {
@@ -418,17 +455,25 @@ func (b *builder) phases(executions []int32) {
 		of := b.process[x.Row]
 		ofProcess[of] = append(ofProcess[of], b.end[x.Row])
 		for _, r := range x.Requests {
-			byRequest[r] = append(byRequest[r], b.end[x.Row])
 			process[r] = of
 		}
 	}
 	for r := range f.Rows() {
 		root := b.owner[r]
-		if len(executions) == 0 || f.Has(r, trace.FlagOp) || b.begin[r] == none || root == r || byRequest[root] == nil || b.isExecution(r) {
+		if len(executions) == 0 || b.begin[r] == none || root == r || b.executed[root] == nil || b.isExecution(r) {
+			continue
+		}
+		if f.Has(r, trace.FlagOp) {
+			if b.launch[r] != none {
+				p := b.events[b.launch[r]].begin
+				if after := b.lastExecution(r, b.g.At(p)); after != none {
+					b.wait(p, after, usualHost, ofRequest)
+				}
+			}
 			continue
 		}
 		for _, p := range [2]int32{b.begin[r], b.end[r]} {
-			list := byRequest[root]
+			list := b.executed[root]
 			if b.g.At(list[0]) > b.g.At(p) {
 				list = ofProcess[process[root]]
 			}

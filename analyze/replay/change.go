@@ -27,7 +27,8 @@ const (
 	Overlap Kind = "overlap"
 	// NoWait lets the host go on in the calls of a name, or in blocking copies.
 	NoWait Kind = "nowait"
-	// Balance gives each device the mean of their work, by operation and step.
+	// Balance gives each device the mean of their work, by operation and step, or replicas the same number of
+	// [EvenRequests].
 	Balance Kind = "balance"
 	// Fuse runs repeated sequences, written a;b;c, as one launch. [ShortRuns] and
 	// [Elementwise] select runs of operations.
@@ -55,6 +56,9 @@ type Change struct {
 	// Factor is that of Scale and Host, bytes per second of Rate, tokens of Chunk, or the number of Replicas.
 	Factor float64 `json:"factor,omitzero"`
 }
+
+// isEven reports whether the change gives replicas their requests in turn.
+func (c Change) isEven() bool { return c.Kind == Balance && c.Select == EvenRequests }
 
 // String returns the change as Parse reads it.
 func (c Change) String() string {

@@ -190,8 +190,14 @@ func (b *builder) addStart(p *devicePlan, marked *streamWaits, i int, r int32) {
 	}
 	if l := b.launch[r]; l != none {
 		add(b.events[l].begin, p.usual[1][c], afterLaunch)
-	} else if host := b.latest(b.laneOf(r), at); host != none {
-		add(host, p.usual[1][c], afterLaunch)
+	} else {
+		host := b.latest(b.laneOf(r), at)
+		if after := b.lastExecution(r, at); after != none && (host == none || b.g.At(after) > b.g.At(host)) {
+			host = after
+		}
+		if host != none {
+			add(host, p.usual[1][c], afterLaunch)
+		}
 	}
 	waits, isMarked := marked.of(r)
 	for _, after := range waits {

@@ -33,7 +33,7 @@ type lane struct {
 // The roots of lanes that belong to no request.
 const (
 	ofProcess = int32(-1)
-	ofEngine  = int32(-2)
+	ofEngine  = int32(-2) // less the number of the engine's first device, from 1
 )
 
 // noThread is an unknown thread, as in [trace.Names].
@@ -206,7 +206,7 @@ func (b *builder) trackFor(tracks *[]track, e *event) *track {
 		last = (*tracks)[0].last
 	}
 	*tracks = append(*tracks, track{
-		open: heap.Heap[open]{Less: isOutside}, last: last, engine: b.lanes.Values[e.lane].root == ofEngine,
+		open: heap.Heap[open]{Less: isOutside}, last: last, engine: b.lanes.Values[e.lane].root <= ofEngine,
 	})
 	return &(*tracks)[len(*tracks)-1]
 }

@@ -129,6 +129,7 @@ func (g *Graph) replay(changes []Change) (*replayed, error) {
 	spread := 0.0
 	chunk := math.Inf(1)
 	replicas := 1
+	even := false
 	for _, c := range changes {
 		n, err := g.apply(c, p.changed)
 		if err != nil {
@@ -143,6 +144,8 @@ func (g *Graph) replay(changes []Change) (*replayed, error) {
 			chunk = min(chunk, c.Factor)
 		case c.Kind == Replicas:
 			replicas *= int(c.Factor)
+		case c.isEven():
+			even = true
 		case shared != p.changed:
 			_, _ = g.apply(c, shared)
 		}
@@ -156,7 +159,7 @@ func (g *Graph) replay(changes []Change) (*replayed, error) {
 	if shared != p.changed {
 		shared.Run()
 	}
-	formed := g.formAgain(recorded, shared, without, chunk, replicas)
+	formed := g.formAgain(recorded, shared, without, chunk, replicas, even)
 	r.Batches = formed.Batches
 	if formed.end > 0 {
 		r.Run.ReplayedNS = formed.end

@@ -38,6 +38,7 @@ var properties = map[string]func(f *trace.Forest, r int32) string{
 	"service":   (*trace.Forest).Service,
 	"kind":      func(f *trace.Forest, r int32) string { return f.Kind(r).String() },
 	"device":    func(f *trace.Forest, r int32) string { return f.DeviceKey(r).DeviceID },
+	"host":      func(f *trace.Forest, r int32) string { return f.DeviceKey(r).Host },
 	"rank":      func(f *trace.Forest, r int32) string { return known(f.DeviceKey(r).Rank) },
 	"stream":    func(f *trace.Forest, r int32) string { return known(f.Names.Lanes.Values[f.Lane(r)].Stream) },
 	"collective": func(f *trace.Forest, r int32) string {

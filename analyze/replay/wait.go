@@ -383,12 +383,14 @@ func (b *builder) fullQueue(rows, byEnd []int32) {
 }
 
 // unlaunched lets hosts wait for operations without a launch: in a lane with such operations, the first event after the
-// end of one waits for it, unless its stream works on. A host that goes on meanwhile does not wait.
+// end of one waits for it, unless its stream works on. A host that goes on meanwhile does not wait. A request without calls
+// waits for launched ones, too: it needs what they computed, such as a token.
 func (b *builder) unlaunched() {
 	f := b.forest
 	var all []int32
 	for _, r := range b.ops {
-		if !f.Has(r, trace.FlagLaunch) && len(b.lanePoints[b.laneOf(r)]) > 0 {
+		isFree := f.Has(r, trace.FlagLaunch) && (b.lanes.Values[b.laneOf(r)].root < 0 || len(f.Calls) > 0)
+		if !isFree && len(b.lanePoints[b.laneOf(r)]) > 0 {
 			all = append(all, r)
 		}
 	}
@@ -428,7 +430,11 @@ func (b *builder) heldBy(list, points, next []int32) {
 			if r := next[after]; r != none && f.Start(r)-b.origin <= b.g.At(p) {
 				continue // the stream works on
 			}
-			if slack := b.g.slack(b.end[after], p); slack > max(usualHost, lag/4) {
+			limit := max(usualHost, lag/4)
+			if f.Has(after, trace.FlagLaunch) && lag <= silent {
+				limit = -1
+			}
+			if b.g.slack(b.end[after], p) > limit {
 				break // the host was at work when it ended
 			}
 			kind := schedule.Kind(whileHeld)

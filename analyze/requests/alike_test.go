@@ -17,7 +17,8 @@ func TestWaitingCountsForSpansOnThePath(t *testing.T) {
 		tracetest.OpAt("matmul", 9, 1, 60, 80).In(2)))
 	want := []requests.Alike{{
 		Name: "POST", Count: 2, DurationNS: 120, MedianNS: 50, P95NS: 70,
-		QueuedNS: 36, QueuedIn: map[string]int64{"queue": 36}, BeforeIn: map[string]int64{},
+		QueuedNS: 36, QueuedIn: map[string]int64{"queue": 36},
+		BeforeNS: 2, BeforeIn: map[string]int64{"POST": 2}, // until it came to the queue
 	}}
 	check.Equal(t, "", want, all)
 }

@@ -42,9 +42,9 @@ func (q *queued) within(from, to int64) int64 {
 // isQueue reports whether the name of a span has the word queue, queued or queueing.
 func isQueue(name string) bool { return hasWord(name, "queue", "queued", "queueing") }
 
-// isWait reports whether a span may be a time in a queue of another name.
-func isWait(name string) bool {
-	return hasWord(name, "wait", "waiting", "pending", "admission", "schedule", "scheduling", "batching")
+// IsWait reports whether a span may be a time in a queue, by its name.
+func IsWait(name string) bool {
+	return isQueue(name) || hasWord(name, "wait", "waiting", "pending", "admission", "schedule", "scheduling", "batching")
 }
 
 func hasWord(name string, of ...string) bool {
@@ -75,7 +75,7 @@ func (r *Requests) queueFinder() *queueFinder {
 		w := path.Window{Row: row, From: f.Start(row), To: f.End(row)}
 		if is {
 			q.add(owner[row], w)
-		} else if !isWait(f.RowName(row)) {
+		} else if !IsWait(f.RowName(row)) {
 			q.over[owner[row]] = append(q.over[owner[row]], w)
 		}
 	}
@@ -107,6 +107,7 @@ func (q *queueFinder) of(r *Request) (waited queued) {
 	}
 	if spans := q.spans[r.Root.Row]; spans != nil {
 		slices.SortFunc(spans, func(a, b path.Window) int { return cmp.Compare(a.From, b.From) })
+		waited.from = max(waited.from, spans[0].From)
 		for _, w := range spans {
 			waited.times.Add(w.From, w.To)
 		}

@@ -24,7 +24,8 @@ and its steps take. Without a change it says what the time is spent on.
   -change CHANGE    a change, written WHAT SELECT; give it again for several changes.
                     SELECT is the name of an operation, operator, span or call, or
                     KEY=VALUE,KEY=VALUE, such as device=cuda:*; keys are operation,
-                    operator, kind, device, rank, stream, step, phase and service.
+                    operator, kind, device, rank, stream, step, phase, service and
+                    host.
                     WHAT is:
     0.5x            times 0.5
     remove          neither run nor launched
@@ -33,10 +34,11 @@ and its steps take. Without a change it says what the time is spent on.
     rate=25GB/s     each copy at this rate, if that is faster
     overlap         collectives on a stream of their own
     nowait          the host goes on in these calls or copies
-    balance         each device has the mean of the devices' work
+    balance         each device has the mean of the devices' work; SELECT "requests"
+                    gives replicas of an engine their requests in turn
     fuse            sequences of operations, written a;b;c, as one launch; SELECT
                     "short" or "elementwise" fuses runs of such operations
-    chunk=64        at most 64 tokens of a prompt in a step of an engine; no SELECT
+    chunk=64        at most 64 tokens in a step of an engine; no SELECT
     replicas=2      requests in turn on two engines of the kind; no SELECT
     without         without a request, written request=TRACE_ID
     host 0.5x       all time of the host times 0.5; SELECT is rank=N or nothing

@@ -381,10 +381,10 @@ func TestAttrsReadBack(t *testing.T) {
 	}
 }
 
-// Entries have the host of their writer's resource, wherever the reader begins.
+// Entries have the host and the service of their writer's resource, wherever the reader begins.
 func TestSources(t *testing.T) {
 	header := func(host string) string {
-		return `{"schema":"optrace.entries/v1","resource":{"attrs":{"host.name":"` + host + `"}}}` + "\n"
+		return `{"schema":"optrace.entries/v1","resource":{"service":"` + host + `","attrs":{"host.name":"` + host + `"}}}` + "\n"
 	}
 	batch := func(writer string) string { return `{"batch":{"writer":"` + writer + `","seq":0,"entries":1}}` + "\n" }
 	canonical := (&op.Entry{Operation: "a", Duration: 1}).AppendJSON(nil)
@@ -401,7 +401,7 @@ func TestSources(t *testing.T) {
 		{"a change within a batch", batch("v") + header("a") + entry + header("b") + entry + batch("w") + entry +
 			batch("v") + entry, "b"},
 		{"a header without a resource", header("a") + entry + nothing + entry, ""},
-		{"white space and other order", `{ "resource" : {"attrs":{"host.name":"a"}}, "schema":"optrace.entries/v1"}` +
+		{"white space and other order", `{ "resource" : {"service":"a","attrs":{"host.name":"a"}}, "schema":"optrace.entries/v1"}` +
 			"\n\n" + entry, "a"},
 		{"a damaged header", header("a") + `{"schema":"optrace.entries/v1","resource":{"at` + "\n" + entry, "a"},
 	} {
@@ -422,6 +422,7 @@ func TestSources(t *testing.T) {
 			for rec := range r.Records() { // a damaged header is an error
 				if rec.Entry != nil {
 					hosts = append(hosts, rec.Entry.Host)
+					check.Equal(t, test.name+": service", rec.Entry.Host, rec.Entry.Service)
 				}
 			}
 			for _, host := range hosts[max(0, len(hosts)-2):] { // the last entry, in both forms

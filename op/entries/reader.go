@@ -4,6 +4,7 @@ package entries
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,7 +39,8 @@ type Reader struct {
 	sources Sources
 	held    op.Record
 	holding bool
-	host    string // of the resource
+	// service and host are the resource's.
+	service, host string
 }
 
 // NewReader returns a Reader of src. name stands for src in errors.
@@ -57,13 +59,25 @@ func (r *Reader) Reset(src io.Reader, name string, at op.Position) {
 	r.err = nil
 	r.sources = Sources{}
 	r.holding = false
-	r.host = ""
+	r.service, r.host = "", ""
 }
 
 // SetSources sets the resources in force where the reader starts. Call it after Reset. It copies s.
 func (r *Reader) SetSources(s *Sources) {
 	r.sources = *s.Clone()
-	r.host = orEmpty(r.sources.Resource()).Host
+	r.from(r.sources.Resource())
+}
+
+// from sets the source of the next records.
+func (r *Reader) from(resource *op.Resource) {
+	r.service, r.host = orEmpty(resource).Service, orEmpty(resource).Host
+}
+
+// inherit gives the record of a line its host, and the service of its header if it states none.
+func (r *Reader) inherit() {
+	r.dec.Entry.Host = r.host
+	r.dec.Entry.Service = cmp.Or(r.dec.Entry.Service, r.service)
+	r.dec.Span.Service = cmp.Or(r.dec.Span.Service, r.service)
 }
 
 // Next returns the next record, which is valid until the next call. A Resource record precedes the entries and spans
@@ -95,7 +109,7 @@ func (r *Reader) canonical() *op.Record {
 		settled := r.settle(*rec)
 		return &settled
 	}
-	r.dec.Entry.Host = r.host
+	r.inherit()
 	return rec
 }
 
@@ -146,11 +160,11 @@ func (r *Reader) follow(rec op.Record) op.Record {
 	switch {
 	case rec.Entry == nil && rec.Span == nil:
 		r.sources.follow(&rec, r.dec.Header)
-		r.host = orEmpty(r.sources.Resource()).Host
+		r.from(r.sources.Resource())
 	case r.sources.unsettled:
 		return r.settle(rec)
 	default:
-		r.dec.Entry.Host = r.host
+		r.inherit()
 	}
 	return rec
 }
@@ -158,8 +172,8 @@ func (r *Reader) follow(rec op.Record) op.Record {
 // settle returns rec, or its resource first if that has changed.
 func (r *Reader) settle(rec op.Record) op.Record {
 	now, changed := r.sources.Settle()
-	r.host = orEmpty(now).Host
-	r.dec.Entry.Host = r.host
+	r.from(now)
+	r.inherit()
 	if !changed {
 		return rec
 	}

@@ -1,7 +1,5 @@
 package batching
 
-import "math"
-
 // course is what the requests of an engine have done.
 type course struct {
 	*Engine
@@ -40,7 +38,7 @@ func (c *course) step(requests, waiting []int, places int) (sum Load, isPrompt b
 		if left < 1 {
 			break
 		}
-		l := c.Served[i].part(c.read[i], min(left, c.Chunk))
+		l := c.Served[i].part(c.read[i], left)
 		sum.Add(l, 1)
 		left -= l.Weight
 		c.read[i] += l.Weight
@@ -68,9 +66,11 @@ func (q *Request) part(read, most float64) Load {
 	return Load{Weight: tokens, Attention: q.tokens.Attention * share}
 }
 
+// nearBudget is the part of the most tokens of an execution that fills it.
+const nearBudget = 0.95
+
 // findBudget finds the most tokens of an execution: most executions that leave a prompt unfinished have about as many.
 func (e *Engine) findBudget() {
-	e.Chunk = math.Inf(1)
 	most := 0.0
 	leaves := make(map[int]bool) // executions
 	for i := range e.Steps {
@@ -85,10 +85,10 @@ func (e *Engine) findBudget() {
 			}
 		}
 	}
-	const few, near = 3, 0.95
+	const few = 3
 	full := 0
 	for i := range leaves {
-		if e.Steps[i].Load.Weight >= near*most {
+		if e.Steps[i].Load.Weight >= nearBudget*most {
 			full++
 		}
 	}

@@ -14,11 +14,10 @@ import (
 type Engine struct {
 	Steps            []Step
 	Served           []Request // by arrival
-	Largest, MostNew int       // requests in an execution, and in their first one
+	Largest, MostNew int       // the most requests in an execution, and in their first one
 	Mixed            bool      // executions have new and other requests
 	Alone            bool      // new requests wait until all others have ended
 	Budget           float64   // tokens of an execution, 0 if prompts are not divided to keep to it
-	Chunk            float64   // tokens of a prompt in an execution, if the engine has a budget
 	HasAttention     bool      // all links have weights for attention
 	Delay            int64     // the shortest from an arrival to an execution
 	Next             []int     // the request that the client of each sends after its answer, or -1; nil for other arrivals
@@ -28,6 +27,7 @@ type Engine struct {
 // Step is a recorded execution.
 type Step struct {
 	Row, Execution int32
+	From, To       int32 // points
 	Start, End     int64
 	Ready          int64 // when the engine could begin it
 	Load           Load
@@ -43,6 +43,7 @@ func (s *Step) Class() int { return min(1, s.Prompts) }
 // Request is a request of an engine.
 type Request struct {
 	Root              int32
+	End               int32 // the point of its answer, or of its way to another engine
 	Arrival, Duration int64
 	First, Last       int32  // executions
 	Loads             []Load // by execution
@@ -51,8 +52,8 @@ type Request struct {
 	follows           bool   // the next of another one
 }
 
-// End returns the recorded time of the answer.
-func (q *Request) End() int64 { return q.Arrival + q.Duration }
+// EndsAt returns the recorded time of the answer.
+func (q *Request) EndsAt() int64 { return q.Arrival + q.Duration }
 
 // Ready moves the arrival of a request.
 func (q *Request) Ready(at int64) {
@@ -90,14 +91,14 @@ func (e *Engine) Learn() {
 	e.findClients()
 }
 
-// findReady finds what each execution waited for, whether the number of new requests was ever a limit, and whether a batch
-// ends before the next one.
+// findReady finds what each execution waited for, whether the numbers of requests and of new ones were ever limits, and
+// whether a batch ends before the next one. A number is a limit if a request that was ready had to wait at it.
 func (e *Engine) findReady() {
 	e.Delay = math.MaxInt64
 	for _, q := range e.Served {
 		e.Delay = min(e.Delay, e.Steps[q.First].Start-q.Arrival)
 	}
-	isLimit, joins, waits := false, false, false
+	isFull, isLimit, joins, waits := false, false, false, false
 	began, arrived := 0, 0
 	for i := range e.Steps {
 		s := &e.Steps[i]
@@ -116,13 +117,25 @@ func (e *Engine) findReady() {
 		joins = joins || s.New > 0 && s.Running > 0
 		waits = waits || s.New == 0 && s.Running < e.Largest && arrived > began
 		began += s.New
-		hasRoom := s.New == e.MostNew && s.New+s.Running < e.Largest
-		isLimit = isLimit || hasRoom && began < len(e.Served) && e.Served[began].Arrival+e.Delay <= s.Start
+		if began < len(e.Served) && e.Served[began].Arrival+e.Delay <= s.Start {
+			places := e.Largest - s.New - s.Running
+			isFull = isFull || places <= 0 && (s.New > 0 || joins)
+			isLimit = isLimit || places > 0 && s.New == e.MostNew
+		}
 	}
 	e.Alone = waits && !joins
+	if !isFull && e.Largest > 1 {
+		e.Largest = math.MaxInt
+	}
 	if !isLimit {
 		e.MostNew = e.Largest
 	}
+}
+
+// HasRoom reports whether a request that was ready could have begun in a recorded execution.
+func (e *Engine) HasRoom(s *Step) bool {
+	return s.New < e.MostNew && s.New+s.Running < e.Largest && !(e.Alone && s.Running > 0) &&
+		(e.Budget == 0 || s.Load.Weight < nearBudget*e.Budget)
 }
 
 // findClients finds whether clients send their requests, each soon after the answer to the one before. By chance few
@@ -131,12 +144,12 @@ func (e *Engine) findClients() {
 	n := len(e.Served)
 	mean := e.Sum / int64(n)
 	late := min(mean/10, 200_000) // by which a span may end after its answer
-	left := order.Numbers(n, func(x, y int32) int { return cmp.Compare(e.Served[x].End(), e.Served[y].End()) })
+	left := order.Numbers(n, func(x, y int32) int { return cmp.Compare(e.Served[x].EndsAt(), e.Served[y].EndsAt()) })
 	next := slices.Repeat([]int{-1}, n)
 	var free []int32 // requests whose clients have sent no other
 	clients := n
 	for i, q := range e.Served {
-		for len(left) > 0 && e.Served[left[0]].End() <= q.Arrival+late {
+		for len(left) > 0 && e.Served[left[0]].EndsAt() <= q.Arrival+late {
 			free = append(free, left[0])
 			left = left[1:]
 		}
@@ -149,7 +162,7 @@ func (e *Engine) findClients() {
 	}
 	follow := 0
 	for before, i := range next {
-		if i >= 0 && e.Served[i].Arrival-e.Served[before].End() <= mean/int64(2*clients) {
+		if i >= 0 && e.Served[i].Arrival-e.Served[before].EndsAt() <= mean/int64(2*clients) {
 			follow++
 		}
 	}

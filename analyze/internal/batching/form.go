@@ -14,10 +14,11 @@ type Cost struct {
 	Device Law
 }
 
-// Plan has the costs of executions, and the time of each request after its last one.
+// Plan has the costs of executions, and of each request the time after its last one and by how much later it arrives,
+// nil for as recorded.
 type Plan struct {
-	Costs []Cost
-	Tails []float64
+	Costs       []Cost
+	Tails, Late []float64
 }
 
 // Formed has the times of requests with batches formed again: durations, -1 for requests left out, their sum and the
@@ -61,7 +62,11 @@ func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
 	}
 	for i, q := range e.Served {
 		if e.Next == nil || !q.follows {
-			arrive(i, float64(q.Arrival))
+			at := float64(q.Arrival)
+			if p.Late != nil {
+				at += p.Late[i]
+			}
+			arrive(i, at)
 		}
 	}
 	c := e.course()
@@ -113,7 +118,7 @@ func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
 				r.Sum += r.Durations[i]
 				r.End = max(r.End, end)
 				if e.Next != nil && e.Next[i] >= 0 {
-					arrive(e.Next[i], end+float64(e.Served[e.Next[i]].Arrival-e.Served[i].End()))
+					arrive(e.Next[i], end+float64(e.Served[e.Next[i]].Arrival-e.Served[i].EndsAt()))
 				}
 			}
 		}
@@ -122,13 +127,24 @@ func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
 	return r
 }
 
-// FormOn is Form with the requests divided, in turn, among n engines.
+// FormOn is Form with the requests divided, in turn, among n engines. All requests of a client are of one engine.
 func (e *Engine) FormOn(n int, p Plan, without map[int32]bool) Formed {
 	all := Formed{Durations: slices.Repeat([]float64{-1}, len(e.Served))}
+	of := make([]int, len(e.Served)) // engines
+	turn := 0
+	for i, q := range e.Served {
+		if e.Next == nil || !q.follows {
+			of[i] = turn % n
+			turn++
+		}
+		if e.Next != nil && e.Next[i] >= 0 {
+			of[e.Next[i]] = of[i] // sent later
+		}
+	}
 	for k := range n {
 		others := maps.Clone(without)
 		for i, q := range e.Served {
-			if i%n != k {
+			if of[i] != k {
 				others[q.Root] = true
 			}
 		}
@@ -169,20 +185,11 @@ func take(pools *[2]pool, k int) Cost {
 	return p.typical
 }
 
-// Chunked returns the engine with prompts read in more executions: at most size tokens of a prompt in each.
+// Chunked returns the engine with at most size tokens in an execution: those behind prompts first, then parts of prompts.
 func (e *Engine) Chunked(size float64) *Engine {
 	of := *e
-	of.Chunk = min(e.Chunk, size)
-	of.Served = slices.Clone(e.Served)
-	for i := range of.Served {
-		q := &of.Served[i]
-		var loads []Load
-		for _, l := range q.Loads[:q.Prompt] {
-			loads = append(loads, l.Divide(math.Ceil(l.Weight/size))...)
-		}
-		prompt := len(loads)
-		q.Loads = append(loads, q.Loads[q.Prompt:]...)
-		q.Prompt = prompt
+	if of.Budget == 0 || size < of.Budget {
+		of.Budget = size
 	}
 	return &of
 }

@@ -1,6 +1,7 @@
 package batching_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/optrace/optrace/analyze/internal/batching"
@@ -66,4 +67,34 @@ func TestBatchesFormedAgainAreTheRecordedOnes(t *testing.T) {
 		check.Equal(t, name, c.budget, e.Budget)
 		check.Equal(t, name, c.alone, e.Alone)
 	}
+}
+
+// A number of requests is a limit only if one had to wait at it, and at most so many tokens are in a step in all.
+func TestLimitsOfAnEngine(t *testing.T) {
+	free := []map[int]float64{{0: 100}, {0: 1, 1: 20}, {0: 1, 1: 1}, {1: 1}, {2: 30}, {2: 1}}
+	e, p, want := run([]int64{0, 100, 5_000}, free)
+	check.Equal(t, "without waiting", want, e.Form(p, nil).Durations)
+	check.Equal(t, "a limit of two", false, e.Largest == 2)
+	full := []map[int]float64{{0: 100}, {0: 1, 1: 20}, {0: 1, 1: 1}, {0: 1, 1: 1}, {2: 30}, {2: 1}}
+	e, p, want = run([]int64{0, 100, 2_100}, full)
+	check.Equal(t, "waiting", want, e.Form(p, nil).Durations)
+	check.Equal(t, "a limit of two", 2, e.Largest)
+	check.Equal(t, "room", []bool{true, false}, []bool{e.HasRoom(&e.Steps[0]), e.HasRoom(&e.Steps[1])})
+	chunked := e.Chunked(51) // {0: 51} {0: 49, 1: 2} {0: 1, 1: 18} {0: 1, 1: 1} {0: 1, 1: 1}
+	check.Equal(t, "51 tokens", 1_510.+1_510+1_190+1_020+1_020, chunked.Form(p, nil).Durations[0])
+}
+
+// Operations take time by tokens and by pairs of them, as far as samples tell these apart.
+func TestFitOfTwoLoads(t *testing.T) {
+	var list, alike []batching.Sample
+	for i := range 30 {
+		l := batching.Load{Weight: float64(10 + i*7%23), Attention: float64(100 * (i % 5))}
+		list = append(list, batching.Sample{Load: l, NS: 500 + 20*l.Weight + 3*l.Attention})
+		l.Attention = 4 * l.Weight
+		alike = append(alike, batching.Sample{Load: l, NS: 500 + 20*l.Weight})
+	}
+	tokens, pairs := batching.Load{Weight: 1}, batching.Load{Attention: 1}
+	at := batching.Load{Weight: 50, Attention: 1_000}
+	check.Equal(t, "both", 4_500., math.Round(batching.Fit(list, batching.Load{}, tokens, pairs).At(at)))
+	check.Equal(t, "alike", 1_500., math.Round(batching.Fit(alike, batching.Load{}, tokens, pairs).At(batching.Load{Weight: 50, Attention: 200})))
 }

@@ -42,33 +42,65 @@ type Sample struct {
 	NS   float64
 }
 
-// Fit returns the law of samples by least squares, without the twentieth farthest from it. The time grows along a load,
-// and by slopes that are known.
-func Fit(list []Sample, along, known Load) (l Law) {
+// Fit returns the law of samples by least squares, without the twentieth farthest from it. The time grows along one load or
+// two, and by slopes that are known. It grows along both only if no slope is negative.
+func Fit(list []Sample, known Load, along ...Load) (l Law) {
 	const rounds, least, part = 3, 3, 20
-	rest := func(s Sample) float64 { return s.NS - known.times(s.Load) }
 	keep := list
 	for range rounds {
-		var mean, ns float64
-		for _, s := range keep {
-			mean += along.times(s.Load) / float64(len(keep))
-			ns += rest(s) / float64(len(keep))
-		}
-		var square, product float64
-		for _, s := range keep {
-			off := along.times(s.Load) - mean
-			square += off * off
-			product += off * (rest(s) - ns)
-		}
-		slope := 0.0
-		if square > 0 {
-			slope = max(0, min(product/square, ns/mean))
-		}
-		l = Law{ns - slope*mean, known}
-		l.Per.Add(along, slope)
+		l = fitTo(keep, known, along)
 		off := func(s Sample) float64 { return math.Abs(s.NS-l.At(s.Load)) / max(1, l.At(s.Load)) }
 		slices.SortFunc(list, func(a, b Sample) int { return cmp.Compare(off(a), off(b)) })
 		keep = list[:max(min(least, len(list)), len(list)-len(list)/part)]
+	}
+	return l
+}
+
+// fitTo is Fit for all samples.
+func fitTo(list []Sample, known Load, along []Load) (l Law) {
+	of := func(k int, s Sample) float64 { // its load, or else its time
+		if k < len(along) {
+			return along[k].times(s.Load)
+		}
+		return s.NS - known.times(s.Load)
+	}
+	var means [3]float64
+	var products [3][3]float64 // of the differences from the means
+	for k := range len(along) + 1 {
+		for _, s := range list {
+			means[k] += of(k, s) / float64(len(list))
+		}
+	}
+	for _, s := range list {
+		for k := range len(along) + 1 {
+			for m := range len(along) + 1 {
+				products[k][m] += (of(k, s) - means[k]) * (of(m, s) - means[m])
+			}
+		}
+	}
+	l = Law{means[len(along)], known}
+	if len(along) == 2 {
+		const alike = 1e-6 // loads that grow together cannot be told apart
+		p := &products
+		det := p[0][0]*p[1][1] - p[0][1]*p[0][1]
+		first, second := (p[0][2]*p[1][1]-p[1][2]*p[0][1])/det, (p[1][2]*p[0][0]-p[0][2]*p[0][1])/det
+		fixed := means[2] - first*means[0] - second*means[1]
+		if det <= alike*p[0][0]*p[1][1] || first < 0 || second < 0 || fixed < 0 {
+			one, other := fitTo(list, known, along[:1]), fitTo(list, known, along[1:])
+			if p[0][2]*p[0][2]*p[1][1] < p[1][2]*p[1][2]*p[0][0] {
+				one = other
+			}
+			return one
+		}
+		l.Fixed = fixed
+		l.Per.Add(along[0], first)
+		l.Per.Add(along[1], second)
+		return l
+	}
+	if products[0][0] > 0 {
+		slope := max(0, min(products[0][1]/products[0][0], means[1]/means[0]))
+		l.Fixed -= slope * means[0]
+		l.Per.Add(along[0], slope)
 	}
 	return l
 }
@@ -85,17 +117,4 @@ func PromptOf(loads []Load) (tokens int64, steps int) {
 		return 0, steps
 	}
 	return int64(sum), steps
-}
-
-// Divide divides tokens of a prompt into equal parts. Later tokens attend to more tokens before them.
-func (l Load) Divide(parts float64) (all []Load) {
-	if parts <= 1 {
-		return []Load{l}
-	}
-	tokens := l.Weight / parts
-	before := max(0, l.Attention/l.Weight-(l.Weight+1)/2)
-	for i := range int(parts) {
-		all = append(all, Load{Weight: tokens, Attention: tokens * (before + float64(i)*tokens + (tokens+1)/2)})
-	}
-	return all
 }

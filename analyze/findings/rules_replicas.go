@@ -1,0 +1,70 @@
+package findings
+
+import (
+	"github.com/optrace/optrace/analyze/internal/chance"
+	"github.com/optrace/optrace/analyze/replay"
+	"github.com/optrace/optrace/internal/text/units"
+	"github.com/optrace/optrace/op"
+)
+
+// replicas finds an engine that is slower than others with the same operations for the same load, or that gets more
+// requests than they.
+func (l *list) replicas() (all []candidate) {
+	if l.Replay == nil || !l.byRequest {
+		return nil
+	}
+	of := l.Replay().Replicas()
+	if len(of) < 2 {
+		return nil
+	}
+	sums := func(values func(r *replay.Replica) *[16]int64) (at int, times, p float64) {
+		blocks := make([][]int64, 16)
+		var own []int64
+		all := int64(0)
+		for i := range of {
+			sum := int64(0)
+			for b, v := range values(&of[i]) {
+				blocks[b] = append(blocks[b], v)
+				sum += v
+			}
+			own = append(own, sum)
+			all += sum
+		}
+		at, p = chance.Largest(blocks)
+		return at, timesOthers(own[at], all, int64(len(of))), p
+	}
+	where := func(r *replay.Replica) Where { return whereDevice("balance", r.Key) }
+	label := func(r *replay.Replica) string {
+		if r.Key.Service == "" && r.Key.Host == "" && r.Service != "" {
+			return named(r.Service) + " " + l.label(r.Key)
+		}
+		return l.label(r.Key)
+	}
+	if at, slower, p := sums(func(r *replay.Replica) *[16]int64 { return &r.Slower }); slower >= minRatio && p <= maxChance {
+		r := &of[at]
+		f := says(Straggler, where(r), "%s takes %s times as long as the %s like it for the same load, chance %s.", label(r),
+			ratio(slower), units.Plural(int64(len(of)-1), "engine"), probability(p))
+		f.Chance = op.KnownFloat(p)
+		f.Evidence = []Evidence{about("device", r.Label(true)), figure("times the time of the others", slower, "ratio")}
+		f.Try = "compare its clocks, temperature and neighbours with those of the others"
+		selection := "kind=compute,device=" + r.DeviceID
+		if r.Key.Service != "" {
+			selection += ",service=" + r.Key.Service
+		}
+		if r.Key.Host != "" {
+			selection += ",host=" + r.Key.Host
+		}
+		all = append(all, candidate{Finding: f, changes: []replay.Change{{Kind: replay.Scale, Select: selection, Factor: 1 / slower}}})
+	}
+	if at, more, p := sums(func(r *replay.Replica) *[16]int64 { return &r.Requests }); more >= minRatio && p <= maxChance {
+		r := &of[at]
+		f := says(Imbalance, where(r), "%s gets %s times as many requests as the %s like it, chance %s.", label(r), ratio(more),
+			units.Plural(int64(len(of)-1), "engine"), probability(p))
+		f.Rule = "imbalance"
+		f.Chance = op.KnownFloat(p)
+		f.Evidence = []Evidence{about("device", r.Label(true)), figure("times the requests of the others", more, "ratio")}
+		f.Try = "send requests to the engine with the fewest, or in turn"
+		all = append(all, candidate{Finding: f, changes: change(replay.Balance, replay.EvenRequests)})
+	}
+	return all
+}
