@@ -18,7 +18,7 @@ func (l *list) replicas() (all []candidate) {
 		return nil
 	}
 	sums := func(values func(r *replay.Replica) *[16]int64) (at int, times, p float64) {
-		blocks := make([][]int64, 16)
+		blocks := make([][]int64, len(of[0].Requests))
 		var own []int64
 		all := int64(0)
 		for i := range of {
@@ -54,7 +54,8 @@ func (l *list) replicas() (all []candidate) {
 		if r.Key.Host != "" {
 			selection += ",host=" + r.Key.Host
 		}
-		all = append(all, candidate{Finding: f, changes: []replay.Change{{Kind: replay.Scale, Select: selection, Factor: 1 / slower}}})
+		faster := replay.Change{Kind: replay.Scale, Select: selection, Factor: 1 / slower}
+		all = append(all, candidate{Finding: f, changes: []replay.Change{faster}})
 	}
 	if at, more, p := sums(func(r *replay.Replica) *[16]int64 { return &r.Requests }); more >= minRatio && p <= maxChance {
 		r := &of[at]

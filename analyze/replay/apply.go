@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/schedule"
+	"github.com/optrace/optrace/analyze/internal/selection"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
@@ -50,7 +51,7 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 	case Typical:
 		medians, known := g.medians.Load(c.Select)
 		if !known {
-			medians, _ = g.medians.LoadOrStore(c.Select, g.typical(s))
+			medians, _ = g.medians.LoadOrStore(c.Select, g.recording().Typical(s))
 		}
 		typical := medians.(map[trace.Likeness]int64)
 		g.limit(s, v, func(r int32, ns int64) int64 { return min(ns, typical[g.forest.Likeness(r)]) })
@@ -76,7 +77,7 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 	case Balance:
 		g.balance(s, v)
 	}
-	return s.count, nil
+	return s.Count, nil
 }
 
 // isOnDevice reports whether row r is an operation of a device.
@@ -93,8 +94,8 @@ func (g *Graph) isTimeOf(e edge) bool {
 
 // limit changes the own time of selected operations, and of selected events of hosts. The launching call of a copy
 // from pageable memory changes with it.
-func (g *Graph) limit(s *selection, v *variant, change func(r int32, ns int64) int64) {
-	for e := range g.g.owned(s.hasRow) {
+func (g *Graph) limit(s *selection.Set, v *variant, change func(r int32, ns int64) int64) {
+	for e := range g.g.owned(s.HasRow) {
 		lag := v.Lag(e.index)
 		switch {
 		case lag == dropped:
@@ -113,7 +114,7 @@ func (g *Graph) scaleHost(c Change, v *variant) (n int64, err error) {
 	if c.Select != "" {
 		byLane := g.forest.Processes()
 		for i, l := range g.forest.Names.Lanes.Values {
-			if "rank="+known(l.Device.Rank) == c.Select {
+			if "rank="+selection.Known(l.Device.Rank) == c.Select {
 				ofRank[byLane[i]] = true
 			}
 		}
@@ -214,8 +215,8 @@ func (g *Graph) isUnrecorded(e edge) bool {
 }
 
 // noWait lets the host go on in selected calls, and in the launching calls of selected copies.
-func (g *Graph) noWait(s *selection, v *variant) {
-	for e := range g.g.owned(s.has) {
+func (g *Graph) noWait(s *selection.Set, v *variant) {
+	for e := range g.g.owned(s.Has) {
 		if e.kind == afterWait {
 			v.Set(e.index, dropped)
 		}
@@ -223,7 +224,7 @@ func (g *Graph) noWait(s *selection, v *variant) {
 }
 
 // balance gives each device the mean of the devices' work on an operation of an operator in a step.
-func (g *Graph) balance(s *selection, v *variant) {
+func (g *Graph) balance(s *selection.Set, v *variant) {
 	f := g.forest
 	type share struct {
 		name, device int32
@@ -235,7 +236,7 @@ func (g *Graph) balance(s *selection, v *variant) {
 	counts := make(map[share]int64)
 	of := func(r int32) (share, bool) {
 		k := share{f.Name(r), f.Device(r), f.LauncherName(r), f.Step(r)}
-		return k, s.rows[r] && g.isOnDevice(r) && f.Kind(r) != op.KindCollective
+		return k, s.Rows[r] && g.isOnDevice(r) && f.Kind(r) != op.KindCollective
 	}
 	for r := range f.Rows() {
 		k, ok := of(r)
@@ -275,13 +276,13 @@ func (g *Graph) warm(v *variant) int64 {
 		}
 	}
 	times := make(map[same][]int64)
-	s := &selection{rows: make([]bool, f.Len())}
+	s := &selection.Set{Rows: make([]bool, f.Len())}
 	for r := range f.Rows() {
 		if !f.Has(r, trace.FlagOp|trace.FlagStep) || g.begin[r] == none || g.executionOf(r) != trace.NoExecution {
 			continue
 		}
 		if f.Step(r) == first[g.process[r]] {
-			s.add(r, true)
+			s.Add(r, true)
 		} else {
 			k := same{g.process[r], g.forest.Likeness(r)}
 			times[k] = append(times[k], f.Duration(r))
@@ -298,17 +299,17 @@ func (g *Graph) warm(v *variant) int64 {
 		}
 		return ns
 	})
-	return s.count + g.warmEngines(v)
+	return s.Count + g.warmEngines(v)
 }
 
 // remove takes out operations, what is within those of hosts, the calls that launched them, and host operators that
 // launched nothing else. The host's pause before an operation without a launch stays.
-func (g *Graph) remove(s *selection, v *variant) {
-	g.addBelow(s)
-	g.addHosts(s)
-	g.addWithin(s)
+func (g *Graph) remove(s *selection.Set, v *variant) {
+	g.recording().AddBelow(s)
+	g.recording().AddHosts(s)
+	g.recording().AddWithin(s)
 	usual := g.usualGap()
-	for e := range g.g.owned(s.has) {
+	for e := range g.g.owned(s.Has) {
 		lag := v.Lag(e.index)
 		switch {
 		case e.kind == afterWait:
@@ -347,7 +348,7 @@ const pause = 8
 // overlap puts selected operations on a stream of their own. They wait for their launch, for what the recording states,
 // and for the work launched before. The operation after them on their stream waits for the one before them instead. What
 // follows the last of a step in this step, such as an optimizer, needs the results of all.
-func (g *Graph) overlap(s *selection, v *variant) {
+func (g *Graph) overlap(s *selection.Set, v *variant) {
 	f := g.forest
 	type inStep struct {
 		stream int32
@@ -356,7 +357,7 @@ func (g *Graph) overlap(s *selection, v *variant) {
 	last := make(map[inStep]int32) // of the selected
 	stepOf := func(r int32) inStep { return inStep{f.DeviceStreamOf(r), f.Step(r)} }
 	for _, r := range g.ops() {
-		if s.rows[r] && f.Has(r, trace.FlagStep) {
+		if s.Rows[r] && f.Has(r, trace.FlagStep) {
 			last[stepOf(r)] = r
 		}
 	}
@@ -384,11 +385,11 @@ func (g *Graph) overlap(s *selection, v *variant) {
 		if e.to != g.begin[e.owner] {
 			continue
 		}
-		selected := s.rows[e.owner]
+		selected := s.Rows[e.owner]
 		if selected && e.kind == afterStream && hasWork[e.owner] {
 			v.Set(e.index, dropped)
 		}
-		if e.kind != onStream || rowAt[e.from] == none || s.rows[rowAt[e.from]] == selected {
+		if e.kind != onStream || rowAt[e.from] == none || s.Rows[rowAt[e.from]] == selected {
 			continue
 		}
 		needed, known := last[stepOf(e.owner)]
@@ -396,7 +397,7 @@ func (g *Graph) overlap(s *selection, v *variant) {
 			v.Set(e.index, dropped) // otherwise its data come from there
 		}
 		r := rowAt[e.from] // the operation before on either stream
-		for steps := 0; r != none && s.rows[r] != selected && steps < g.forest.Len(); steps++ {
+		for steps := 0; r != none && s.Rows[r] != selected && steps < g.forest.Len(); steps++ {
 			link, ok := before[r]
 			if r = none; ok {
 				r = rowAt[link.from]

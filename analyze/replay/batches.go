@@ -186,7 +186,8 @@ func (g *Graph) turns(byRoot map[int32]*engine) (all []*engine) {
 	for r := range f.Rows() {
 		root := g.owner[r]
 		e, isRoot := byRoot[root]
-		if g.begin[r] == none || !f.CountsInSums(r) || !isRoot || e != nil || g.loops[g.process[root]] || g.executionOf(r) != trace.NoExecution {
+		if g.begin[r] == none || !f.CountsInSums(r) || !isRoot || e != nil || g.loops[g.process[root]] ||
+			g.executionOf(r) != trace.NoExecution {
 			continue
 		}
 		s := byRequest[root]
@@ -228,7 +229,7 @@ func (g *Graph) takesTurns(e *engine, byRoot map[int32]*engine) bool {
 	for i := range e.Steps {
 		s := &e.Steps[i]
 		arrival := g.g.At(g.begin[s.Row])
-		if p := g.forest.Tree.Parent[s.Execution]; p != trace.NoRow && p != s.Row && g.begin[p] != none && // a span of its own turn
+		if p := g.forest.Tree.Parent[s.Execution]; p != trace.NoRow && p != s.Row && g.begin[p] != none && // of its own turn
 			g.g.At(g.begin[p]) >= arrival && (i == 0 || g.g.At(g.begin[p]) >= e.Steps[i-1].End) {
 			s.From, s.Start = g.begin[p], g.g.At(g.begin[p])
 			s.Load.Weight = float64(s.End - s.Start)
@@ -246,8 +247,8 @@ func (g *Graph) takesTurns(e *engine, byRoot map[int32]*engine) bool {
 			}
 		}
 		e.Served = append(e.Served, batching.Request{
-			Root: s.Row, End: g.end[s.Row], Arrival: arrival, Duration: g.g.slack(g.begin[s.Row], g.end[s.Row]), First: int32(i),
-			Last: int32(i), Loads: []batching.Load{s.Load}, Prompt: 1,
+			Root: s.Row, End: g.end[s.Row], Arrival: arrival, Duration: g.g.slack(g.begin[s.Row], g.end[s.Row]),
+			First: int32(i), Last: int32(i), Loads: []batching.Load{s.Load}, Prompt: 1,
 		})
 	}
 	if len(e.Steps) < enough || few*overlaps > len(e.Steps) || behind == 0 || late > behind {
@@ -297,8 +298,8 @@ func (g *Graph) executionOf(r int32) int32 {
 }
 
 // serve finds the requests of an engine. It reports false if the executions are few or overlap, or link to requests
-// without a span or to those that another engine works for, too. A request that another one is done with comes from there: at the end of
-// its last operation in between, such as a transfer.
+// without a span or to those that another engine works for, too. A request that another engine is done with comes from
+// there, at the end of its last operation in between, such as a transfer.
 func (g *Graph) serve(e *engine, byRoot map[int32]*engine, ends map[int32][]int32, tokens [][]int64) bool {
 	e.number = make(map[int32]int)
 	number := e.number

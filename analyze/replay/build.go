@@ -7,6 +7,7 @@ import (
 	"sort"
 	"sync"
 
+	"github.com/optrace/optrace/analyze/internal/loops"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/schedule"
 	"github.com/optrace/optrace/analyze/trace"
@@ -68,9 +69,12 @@ func New(f *trace.Forest) *Graph {
 	for _, k := range f.Devices.Keys {
 		g.devices = append(g.devices, !k.IsNone())
 	}
-	g.findProcesses()
+	l := loops.Find(f, g.owner)
+	g.process = l.Process
+	g.loops = l.Loops
+	g.roots = l.Roots
+	g.ends = l.Ends
 	g.findWorkers()
-	g.findLoops()
 	g.build = sync.OnceFunc(g.complete)
 	g.engines = sync.OnceValue(g.enginesOf)
 	g.unexplained = sync.OnceValue(g.unexplainedOf)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/optrace/optrace/internal/text/units"
 )
 
 // Kind is what a change does to the selected operations.
@@ -99,7 +101,7 @@ func Parse(text string) (c Change, err error) {
 	switch {
 	case isRate:
 		c.Kind = Rate
-		c.Factor, err = parseRate(rate)
+		c.Factor, err = units.ParseRate(rate)
 	case isReplicas:
 		c.Kind = Replicas
 		n, notNumber := strconv.Atoi(engines)
@@ -153,22 +155,4 @@ func parseFactor(text string) (float64, error) {
 		return 0, fmt.Errorf("%q is no factor from 0x to 1000x", text)
 	}
 	return f, nil
-}
-
-// rates are the units of a rate, in bytes per second.
-var rates = []struct {
-	unit string
-	size float64
-}{{"TB/s", 1e12}, {"GB/s", 1e9}, {"MB/s", 1e6}, {"", 1}}
-
-// parseRate reads a rate such as 25GB/s or 25e9.
-func parseRate(text string) (float64, error) {
-	for _, r := range rates {
-		if number, ok := strings.CutSuffix(text, r.unit); ok {
-			if rate, err := strconv.ParseFloat(number, 64); err == nil && rate > 0 && rate < 1e18 {
-				return rate * r.size, nil
-			}
-		}
-	}
-	return 0, fmt.Errorf("%q is no rate such as 25GB/s", text)
 }

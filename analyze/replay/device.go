@@ -2,7 +2,6 @@ package replay
 
 import (
 	"cmp"
-	"iter"
 	"math"
 	"slices"
 	"sort"
@@ -11,6 +10,7 @@ import (
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/schedule"
+	"github.com/optrace/optrace/analyze/internal/selection"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
@@ -340,11 +340,11 @@ func (b *builder) join() {
 // fuse runs each occurrence of a sequence of names on a stream as one launch.
 func (g *Graph) fuse(text string, v *variant) (int64, error) {
 	f := g.forest
-	length := g.shortRun
+	length := selection.ShortRun(f)
 	switch text {
 	case ShortRuns:
 	case Elementwise:
-		length = g.elementwiseRun
+		length = selection.ElementwiseRun(f)
 	default:
 		names := strings.Split(text, ";")
 		for _, name := range names {
@@ -361,24 +361,24 @@ func (g *Graph) fuse(text string, v *variant) (int64, error) {
 			return len(names)
 		}
 	}
-	s := &selection{rows: make([]bool, f.Len())}
+	s := &selection.Set{Rows: make([]bool, f.Len())}
 	n := int64(0)
-	for run := range g.runs(g.ops(), length) {
+	for run := range selection.Runs(f, g.ops(), length) {
 		stays := run[0]
 		if text == Elementwise {
 			stays = slices.MaxFunc(run, func(a, b int32) int { return cmp.Compare(f.Duration(a), f.Duration(b)) })
 		}
 		for _, r := range run {
-			s.rows[r] = r != stays
+			s.Rows[r] = r != stays
 		}
 		n++
 	}
 	if n == 0 {
 		return 0, &UnknownError{Select: text}
 	}
-	g.addHosts(s)
-	g.addPairs(s)
-	for e := range g.g.owned(s.hasRow) {
+	g.recording().AddHosts(s)
+	g.recording().AddPairs(s)
+	for e := range g.g.owned(s.HasRow) {
 		switch e.kind {
 		case afterLaunch:
 			v.Set(e.index, dropped)
@@ -395,28 +395,6 @@ func (g *Graph) fuse(text string, v *variant) (int64, error) {
 	}
 	g.joinGaps(s, v)
 	return n, nil
-}
-
-// runs yields the runs of operations on each stream. length returns the number of operations of the run that rows begin
-// with, 0 without one.
-func (g *Graph) runs(ops []int32, length func(rows []int32) int) iter.Seq[[]int32] {
-	f := g.forest
-	return func(yield func([]int32) bool) {
-		streams, first := order.GroupRows(ops, f.Devices.NumStreams(), nil, func(i int32) int32 {
-			return f.DeviceStreamOf(ops[i])
-		})
-		for stream := range first[1:] {
-			rows := streams[first[stream]:first[stream+1]]
-			order.Rows(rows, f.Start, f.CompareStart)
-			for len(rows) > 0 {
-				n := length(rows)
-				if n > 0 && !yield(rows[:n]) {
-					return
-				}
-				rows = rows[max(1, n):]
-			}
-		}
-	}
 }
 
 // Most returns a bound on the time by which a change shortens all operations and pauses, found without the graph. It is
@@ -437,7 +415,7 @@ func (g *Graph) Most(c Change) (ns int64, known bool) {
 		return 0, true
 	}
 	ops := slices.DeleteFunc(slices.Clone(f.Devices.ByStart), func(r int32) bool { return !g.placed(r) || !g.isOnDevice(r) })
-	for run := range g.runs(ops, g.shortRun) {
+	for run := range selection.Runs(f, ops, selection.ShortRun(f)) {
 		first, last := run[0], run[len(run)-1]
 		for _, r := range run {
 			ns += f.Duration(r)
@@ -450,44 +428,6 @@ func (g *Graph) Most(c Change) (ns int64, known bool) {
 	return ns, true
 }
 
-// elementwiseRun returns the number of elementwise operations at the begin of rows of a stream, 0 for a single one.
-func (g *Graph) elementwiseRun(rows []int32) int {
-	n := 0
-	for n < len(rows) && strings.Contains(g.forest.RowName(rows[n]), "elementwise_kernel") {
-		n++
-	}
-	if n < 2 {
-		return 0
-	}
-	return n
-}
-
 // emptyKernel is what a kernel takes that does nothing: NVIDIA's since 2017 take 1.5 to 2.5 µs. A fused one takes it once,
 // and its work as long as before.
 const emptyKernel = 2 * microsecond
-
-// isProduct reports whether the operation in row r is a product or a convolution, of many FLOPs for each element. It is
-// not fused with others into one kernel.
-func (g *Graph) isProduct(r int32) bool {
-	const many = 16 // a norm has about 8
-	f := g.forest
-	return f.Flops(r) > many*f.Elements(r) && f.Elements(r) > 0 || strings.Contains(f.RowName(r), "gemm")
-}
-
-// shortRun returns the number of short operations of a step at the begin of rows of a stream, without products, 0 for a few.
-func (g *Graph) shortRun(rows []int32) int {
-	const (
-		few   = 4
-		short = 10 * microsecond
-	)
-	n := 0
-	f := g.forest
-	for n < len(rows) && f.Duration(rows[n]) < short && f.Kind(rows[n]) == op.KindCompute &&
-		f.Step(rows[n]) == f.Step(rows[0]) && !g.isProduct(rows[n]) {
-		n++
-	}
-	if n < few {
-		return 0
-	}
-	return n
-}

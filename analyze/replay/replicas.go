@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -26,26 +27,24 @@ type Replica struct {
 
 // replicas returns the groups of engines with the same operations and requests of their own.
 func (g *Graph) replicas() [][]*engine {
-	byNames := make(map[string][]*engine)
+	number := make(map[string]int) // of groups, by the names of operations
+	var all [][]*engine
 	for _, e := range g.engines() {
 		if e.passes || e.single {
 			continue
 		}
-		names := slices.Collect(maps.Keys(e.laws))
-		slices.SortFunc(names, func(a, b lawKey) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.class, b.class)) })
-		key := ""
-		for _, k := range slices.CompactFunc(names, func(a, b lawKey) bool { return a.name == b.name }) {
-			key += string(rune(k.name))
+		names := make(map[int32]bool)
+		for k := range e.laws {
+			names[k.name] = true
 		}
-		byNames[key] = append(byNames[key], e)
-	}
-	var all [][]*engine
-	for _, group := range byNames {
-		if len(group) > 1 {
-			all = append(all, group)
+		key := fmt.Sprint(slices.Sorted(maps.Keys(names)))
+		if _, known := number[key]; !known {
+			number[key] = len(all)
+			all = append(all, nil)
 		}
+		all[number[key]] = append(all[number[key]], e)
 	}
-	return all
+	return slices.DeleteFunc(all, func(group []*engine) bool { return len(group) < 2 })
 }
 
 // Replicas returns the largest group of replicas, nil without any.
@@ -68,7 +67,9 @@ func (g *Graph) Replicas() (all []Replica) {
 			arrivals = append(arrivals, place{i, int(q.Arrival)})
 		}
 	}
-	slices.SortFunc(arrivals, func(a, b place) int { return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.engine, b.engine)) })
+	slices.SortFunc(arrivals, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.engine, b.engine))
+	})
 	for k, a := range arrivals {
 		all[a.engine].Requests[k*len(all[a.engine].Requests)/len(arrivals)]++
 	}
@@ -80,7 +81,8 @@ func (g *Graph) Replicas() (all []Replica) {
 		}
 		e := group[p.engine]
 		s := &e.Steps[p.step]
-		all[p.engine].Key, all[p.engine].Service = f.DeviceKey(r), f.Service(r)
+		all[p.engine].Key = f.DeviceKey(r)
+		all[p.engine].Service = f.Service(r)
 		b := p.step * len(took[0]) / len(e.Steps)
 		took[p.engine][b] += float64(f.Duration(r))
 		for _, o := range group {
@@ -100,36 +102,13 @@ func (g *Graph) Replicas() (all []Replica) {
 func (g *Graph) evenly(recorded, v *variant, without map[int32]bool) (ns map[int32]float64, end float64) {
 	ns = make(map[int32]float64)
 	for _, group := range g.replicas() {
-		var served []batching.Request
-		tails := make(map[int32]float64)
-		plans := make([]batching.Plan, len(group))
-		for k, e := range group {
-			plans[k] = g.plan(e, recorded, v)
-			for i, q := range e.Served {
-				tails[q.Root] = plans[k].Tails[i]
-			}
-			served = append(served, e.Served...)
+		var engines []*batching.Engine
+		var plans []batching.Plan
+		for _, e := range group {
+			engines = append(engines, &e.Engine)
+			plans = append(plans, g.plan(e, recorded, v))
 		}
-		slices.SortStableFunc(served, func(a, b batching.Request) int { return cmp.Compare(a.Arrival, b.Arrival) })
-		for k, e := range group {
-			of := e.Engine
-			of.Served, of.Next = served, nil
-			others := maps.Clone(without)
-			plans[k].Tails = nil
-			for i, q := range served {
-				plans[k].Tails = append(plans[k].Tails, tails[q.Root])
-				if i%len(group) != k {
-					others[q.Root] = true
-				}
-			}
-			formed := of.Form(plans[k], others)
-			end = max(end, formed.End)
-			for i, q := range served {
-				if formed.Durations[i] >= 0 {
-					ns[q.Root] = formed.Durations[i]
-				}
-			}
-		}
+		end = max(end, batching.FormEvenly(engines, plans, without, ns))
 	}
 	return ns, end
 }

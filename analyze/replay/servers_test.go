@@ -28,7 +28,8 @@ func alone(scale float64, servers, without int) (specs []tracetest.Spec, sum int
 		start := max(arrival, free[n%servers])
 		end := start + int64(scale*float64(ns))
 		in := byte(i + 1)
-		specs = append(specs, tracetest.SpanAt("POST", 1, 0, arrival, end).In(in), tracetest.OpAt("mlp", 2, 1, start, end).In(in).On("cuda:0"))
+		specs = append(specs, tracetest.SpanAt("POST", 1, 0, arrival, end).In(in),
+			tracetest.OpAt("mlp", 2, 1, start, end).In(in).On("cuda:0"))
 		free[n%servers] = end
 		sum += end - arrival
 		n++

@@ -130,27 +130,11 @@ func (b *builder) waiting(after []int32, e *event, c *trace.Call, awaited func(r
 
 // recordedWaits adds the waits for other streams that the recording states.
 func (b *builder) recordedWaits(w *streamWaits) {
-	f := b.forest
-	if len(f.Waits) == 0 {
-		return
-	}
-	type id struct {
-		trace op.TraceID
-		span  uint64
-	}
-	w.stated = make(map[int32][]int32)
-	rows := make(map[id]int32, len(b.ops))
-	for _, r := range b.ops {
-		rows[id{f.Names.Traces.Values[f.Trace(r)], f.Span(r)}] = r
-	}
-	for _, s := range f.Waits {
-		r, ok := rows[id{s.Trace, s.Op}]
-		after, known := rows[id{s.Trace, s.For}]
-		if !ok || !known || f.DeviceStreamOf(r) == f.DeviceStreamOf(after) {
-			continue
-		}
+	w.stated = b.forest.WaitedFor()
+	isMissing := func(r int32) bool { return b.begin[r] == none }
+	for r, after := range w.stated {
 		w.processes[b.process[r]] = true
-		w.stated[r] = append(w.stated[r], after)
+		w.stated[r] = slices.DeleteFunc(after, isMissing)
 	}
 }
 

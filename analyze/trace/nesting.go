@@ -1,6 +1,10 @@
 package trace
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/optrace/optrace/op"
+)
 
 // Nesting answers which rows are below others.
 type Nesting struct {
@@ -42,4 +46,28 @@ func (n *Nesting) Rows() []int32 { return n.rows }
 func (n *Nesting) Within(r, above int32) bool {
 	d := n.Place[r] - n.Place[above]
 	return d >= 0 && d < n.Size[above]
+}
+
+// WaitedFor returns the operations of other streams that each operation waited for, as recorded in Waits. f must be built.
+func (f *Forest) WaitedFor() map[int32][]int32 {
+	if len(f.Waits) == 0 {
+		return nil
+	}
+	type id struct {
+		trace op.TraceID
+		span  uint64
+	}
+	rows := make(map[id]int32)
+	for _, r := range f.Devices.ByStart {
+		rows[id{f.Names.Traces.Values[f.Trace(r)], f.Span(r)}] = r
+	}
+	of := make(map[int32][]int32)
+	for _, s := range f.Waits {
+		r, ok := rows[id{s.Trace, s.Op}]
+		after, known := rows[id{s.Trace, s.For}]
+		if ok && known && f.DeviceStreamOf(r) != f.DeviceStreamOf(after) {
+			of[r] = append(of[r], after)
+		}
+	}
+	return of
 }

@@ -159,6 +159,42 @@ func (e *Engine) FormOn(n int, p Plan, without map[int32]bool) Formed {
 	return all
 }
 
+// FormEvenly is Form for engines that get all of their requests in turn. It sets the durations by root, and returns the
+// last end.
+func FormEvenly(engines []*Engine, plans []Plan, without map[int32]bool, ns map[int32]float64) (end float64) {
+	var served []Request
+	tails := make(map[int32]float64)
+	for k, e := range engines {
+		for i, q := range e.Served {
+			tails[q.Root] = plans[k].Tails[i]
+		}
+		served = append(served, e.Served...)
+	}
+	slices.SortStableFunc(served, func(a, b Request) int { return cmp.Compare(a.Arrival, b.Arrival) })
+	for k, e := range engines {
+		of := *e
+		of.Served = served
+		of.Next = nil
+		others := maps.Clone(without)
+		p := plans[k]
+		p.Tails = nil
+		for i, q := range served {
+			p.Tails = append(p.Tails, tails[q.Root])
+			if i%len(engines) != k {
+				others[q.Root] = true
+			}
+		}
+		formed := of.Form(p, others)
+		end = max(end, formed.End)
+		for i, q := range served {
+			if formed.Durations[i] >= 0 {
+				ns[q.Root] = formed.Durations[i]
+			}
+		}
+	}
+	return end
+}
+
 // pool has recorded costs in order.
 type pool struct {
 	costs   []Cost

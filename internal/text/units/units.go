@@ -184,3 +184,21 @@ func ParseBytes(text string) (int64, error) {
 	}
 	return int64(n * float64(size)), nil
 }
+
+// rates are the units of a rate, in bytes per second.
+var rates = []struct {
+	unit string
+	size float64
+}{{"TB/s", 1e12}, {"GB/s", 1e9}, {"MB/s", 1e6}, {"", 1}}
+
+// ParseRate reads a rate such as 25GB/s or 25e9.
+func ParseRate(text string) (float64, error) {
+	for _, r := range rates {
+		if number, ok := strings.CutSuffix(text, r.unit); ok {
+			if rate, err := strconv.ParseFloat(number, 64); err == nil && rate > 0 && rate < 1e18 {
+				return rate * r.size, nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("%q is no rate such as 25GB/s", text)
+}
