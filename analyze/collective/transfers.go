@@ -14,7 +14,7 @@ type Transfer struct {
 
 // Transfers returns the transfers whose two sides are known. The k-th send of a rank to a peer, by start, is what the
 // peer's k-th receive from this rank in the same group gets, as libraries keep their order. Sequence numbers do not tell:
-// PyTorch counts those of each rank by itself. Where one side has more than the other, nobody knows which are missing.
+// PyTorch counts each rank's by itself. Where one side has more than the other, nobody knows which are missing.
 func Transfers(f *trace.Forest) (all []Transfer) {
 	type link struct {
 		from, to int64

@@ -82,7 +82,7 @@ func TestAStageThatWorksLonger(t *testing.T) {
 	}
 }
 
-// A link whose transfers take longer than those of the other links is slow, and not the ranks that wait for it.
+// A link whose transfers take longer than on the other links is slow, and not the ranks that wait for it.
 func TestASlowLinkBetweenTwoRanks(t *testing.T) {
 	const ms = 1_000_000
 	var records []op.Record

@@ -8,8 +8,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// replicas returns the requests of three engines on a host: of each a prompt and two tokens, every 30 ms. The operations of the
-// second engine take slower times as long. Of sixteen requests the first extra ones go to it, too.
+// replicas returns the requests of three engines on a host: of each a prompt and two tokens, every 30 ms. The operations
+// of the second engine take slower times as long. Of sixteen requests the first extra ones go to it, too.
 func replicas(slower float64, extra int) (records []op.Record) {
 	var free [3]int64
 	for i := range 120 {
@@ -43,8 +43,8 @@ func TestReplicasThatDiffer(t *testing.T) {
 		records    []op.Record
 		rule, says string // "" for no finding with the rule
 	}{
-		"a slow one":   {replicas(1.8, 0), "straggler", "engine cuda:1 takes 1.80 times as long as the 2 engines like it"},
-		"more for one": {replicas(1, 9), "imbalance", "engine cuda:1 gets 5.27 times as many requests as the 2 engines like it"},
+		"a slow one":   {replicas(1.8, 0), "straggler", "cuda:1 takes 1.80 times as long as the 2 engines like it"},
+		"more for one": {replicas(1, 9), "imbalance", "cuda:1 gets 5.27 times as many requests as the 2 engines like it"},
 		"all alike":    {replicas(1, 0), "straggler", ""},
 	} {
 		f := only(found(t, c.records...), "straggler", "imbalance")

@@ -35,11 +35,12 @@ const linkRate = 25e9
 // pageableCopies returns the copies from and to pageable memory. Small ones to the host read values, see waits.
 func (l *list) pageableCopies() []profile.Operation {
 	const small = 1 << 20
-	return slices.DeleteFunc(l.onDevices(op.KindMemory), func(o profile.Operation) bool {
+	all := slices.DeleteFunc(l.onDevices(op.KindMemory), func(o profile.Operation) bool {
 		isRead := strings.Contains(o.Operation, "DtoH") && o.MemoryBytes.V < small*o.Count
 		rate := float64(o.MemoryBytes.V) / float64(max(1, o.SumNS)) * 1e9
 		return !strings.Contains(o.Operation, "Pageable") || isRead || rate <= 0 || rate >= linkRate
 	})
+	return all[:min(len(all), maxChanges/2)]
 }
 
 // slowCopies finds copies from and to pageable memory, and copies that keep the device from computing.
@@ -74,6 +75,7 @@ func (l *list) slowCopies() (all []candidate) {
 		f.Try = "pin the host's memory, and copy without blocking on a stream of its own"
 		all = append(all, candidate{Finding: f, changes: changes})
 	}
+	handOvers := l.handOvers()
 	for _, o := range l.onDevices(op.KindMemory) {
 		isPageable := slices.ContainsFunc(pageable, func(p profile.Operation) bool { return p.Operation == o.Operation })
 		rate, link := float64(o.MemoryBytes.V)/float64(max(1, o.SumNS))*1e9, cmp.Or(l.linkRate(), linkRate)
@@ -93,7 +95,7 @@ func (l *list) slowCopies() (all []candidate) {
 			f.Rule = "copy_overlap"
 			f.Try = "copy on a stream of its own while the device computes, or leave the data on the device"
 			all = append(all, candidate{Finding: f, changes: change(replay.Overlap, o.Operation), atMost: true})
-		case l.isHandOver(o.Operation):
+		case handOvers[o.Operation]:
 			f := says(&o, "Requests wait for %s between their executions: %s take %s.", l.named(o.Operation),
 				units.Plural(o.Count, "copy"), units.Duration(o.SumNS))
 			f.Rule = "copy_overlap"
@@ -104,12 +106,12 @@ func (l *list) slowCopies() (all []candidate) {
 	return all
 }
 
-// isHandOver reports whether an operation is of requests with shared executions and in none of these, such as the transfer
-// between an engine for prompts and one for tokens.
-func (l *list) isHandOver(name string) bool {
+// handOvers returns the names of operations that are of requests with shared executions and in none of these, such as
+// the transfer between an engine for prompts and one for tokens.
+func (l *list) handOvers() map[string]bool {
 	f := l.Forest
 	if f == nil || !l.byRequest || len(f.Executions.List) == 0 {
-		return false
+		return nil
 	}
 	served := make(map[int32]bool)
 	for i := range f.Executions.List {
@@ -118,12 +120,13 @@ func (l *list) isHandOver(name string) bool {
 		}
 	}
 	owner := f.RequestOwners()
+	names := make(map[string]bool)
 	for _, r := range f.Devices.ByStart {
-		if f.RowName(r) == name && (f.ExecutionOf(r, owner) != trace.NoExecution || !served[owner[r]]) {
-			return false
-		}
+		name := f.RowName(r)
+		before, known := names[name]
+		names[name] = (before || !known) && f.ExecutionOf(r, owner) == trace.NoExecution && served[owner[r]]
 	}
-	return true
+	return names
 }
 
 // plainCores matches the kernels that multiply 32-bit numbers without tensor cores.

@@ -109,7 +109,7 @@ func (l *list) weights() map[int32]float64 {
 	return weights
 }
 
-// addStated adds the tokens of prompts that requests state, if all do: those of executions, or without any all with
+// addStated adds the tokens of prompts that requests state, if all do: requests of executions, or without any all with
 // operations.
 func (l *list) addStated(weights map[int32]float64) {
 	stated := make(map[int32]float64)
@@ -334,9 +334,8 @@ func (l *list) came(works []executionSpan) []int64 {
 	return came
 }
 
-// gapsBetween returns the gaps between executions, given by start, or between their operations, in which a request has had
-// one and not its last one, or waits for its first one since before, or for far longer than
-// requests of idle engines do.
+// gapsBetween returns the gaps between executions, given by start, or between their operations, while a request has had
+// one and not its last one, or waits for its first one since before, or for far longer than requests of idle engines do.
 func (l *list) gapsBetween(works []executionSpan, operations bool) (g gaps) {
 	type engine struct {
 		service string

@@ -127,7 +127,8 @@ func TestPathEndsAtOperationsWithoutDuration(t *testing.T) {
 	entries := make([]op.Entry, 50)
 	for i := range entries {
 		entries[i] = op.Entry{
-			Operation: "op", DeviceID: "cuda:0", Stream: op.Known(int64(i % 3)), Start: op.Known(100), Launch: op.Known(100),
+			Operation: "op", DeviceID: "cuda:0", Stream: op.Known(int64(i % 3)), Start: op.Known(100),
+			Launch: op.Known(100),
 		}
 	}
 	entries[0].Launch = op.Known(150)

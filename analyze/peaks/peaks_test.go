@@ -44,7 +44,8 @@ func TestKnownDevices(t *testing.T) {
 func TestModelsOfTraces(t *testing.T) {
 	for model, want := range map[string]string{
 		"NVIDIA H100 80GB HBM3": "nvidia-h100-sxm", "Tesla V100-DGXS-32GB": "nvidia-v100-sxm2",
-		"AMD Instinct MI300X VF": "amd-mi300x", "NVIDIA B300 SXM6 AC": "nvidia-b300-sxm", "TPU v5 lite": "google-tpu-v5e",
+		"AMD Instinct MI300X VF": "amd-mi300x", "NVIDIA B300 SXM6 AC": "nvidia-b300-sxm",
+		"TPU v5 lite":                      "google-tpu-v5e",
 		"NVIDIA A100-SXM4-40GB MIG 1g.5gb": "", "NVIDIA A100-PG509-200": "", "": "",
 	} {
 		got := ""

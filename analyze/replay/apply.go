@@ -153,7 +153,11 @@ func (g *Graph) isBetween(e edge) bool {
 // isBeforeExecution reports whether an edge to an operation is no time within a shared execution.
 func (g *Graph) isBeforeExecution(e edge) bool {
 	x := g.executionOf(e.owner)
-	return x == trace.NoExecution || g.g.At(e.from) <= g.g.At(g.begin[g.forest.Executions.List[x].Row])
+	if x == trace.NoExecution {
+		return true
+	}
+	begin := g.begin[g.forest.Executions.List[x].Row]
+	return begin == none || g.g.At(e.from) <= g.g.At(begin)
 }
 
 // shortenPauses shortens the pauses of hosts to their usual time between two events. Those of engines are many times

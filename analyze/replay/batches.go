@@ -2,6 +2,8 @@ package replay
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -53,7 +55,7 @@ type lawKey struct {
 // worker is what runs one shared execution after another: replicas of a process work on devices of their own.
 type worker struct{ process, device int32 }
 
-// findWorkers finds the first device of each shared execution, of the outermost for those within.
+// findWorkers finds the first device of each shared execution, of the outermost for nested ones.
 func (g *Graph) findWorkers() {
 	g.workers = repeat(len(g.forest.Executions.List))
 	for r := range g.forest.Rows() {
@@ -155,7 +157,7 @@ func (g *Graph) enginesOf() (all []*engine) {
 	return slices.DeleteFunc(all, func(e *engine) bool { return e.formed.Sum <= 0 })
 }
 
-// refuse leaves out an engine and those before it.
+// refuse leaves out an engine and the ones before it.
 func (e *engine) refuse() {
 	if e.refused {
 		return
@@ -298,7 +300,7 @@ func (g *Graph) executionOf(r int32) int32 {
 }
 
 // serve finds the requests of an engine. It reports false if the executions are few or overlap, or link to requests
-// without a span or to those that another engine works for, too. A request that another engine is done with comes from
+// without a span or to requests that another engine works for, too. A request that another engine is done with comes from
 // there, at the end of its last operation in between, such as a transfer.
 func (g *Graph) serve(e *engine, byRoot map[int32]*engine, ends map[int32][]int32, tokens [][]int64) bool {
 	e.number = make(map[int32]int)
@@ -540,4 +542,42 @@ func (g *Graph) warmEngines(v *variant) (n int64) {
 		n++
 	}
 	return n
+}
+
+// replicas returns the groups of engines with the same operations and requests of their own.
+func (g *Graph) replicas() [][]*engine {
+	number := make(map[string]int) // of groups, by the names of operations
+	var all [][]*engine
+	for _, e := range g.engines() {
+		if e.passes || e.single {
+			continue
+		}
+		names := make(map[int32]bool)
+		for k := range e.laws {
+			names[k.name] = true
+		}
+		key := fmt.Sprint(slices.Sorted(maps.Keys(names)))
+		if _, known := number[key]; !known {
+			number[key] = len(all)
+			all = append(all, nil)
+		}
+		all[number[key]] = append(all[number[key]], e)
+	}
+	const most = 64 // as for the change
+	return slices.DeleteFunc(all, func(group []*engine) bool { return len(group) < 2 || len(group) > most })
+}
+
+// evenly returns the durations of the requests of replicas that get them in turn, by root, and the last end.
+func (g *Graph) evenly(recorded, v *variant, without map[int32]bool) (ns map[int32]float64, end float64) {
+	ns = make(map[int32]float64)
+	for _, group := range g.replicas() {
+		var engines []*batching.Engine
+		var plans []batching.Plan
+		for _, e := range group {
+			engines = append(engines, &e.Engine)
+			plans = append(plans, g.plan(e, recorded, v))
+		}
+		end = max(end, batching.FormEvenly(engines, plans, without, ns))
+	}
+	return ns, end
 }

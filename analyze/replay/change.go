@@ -51,6 +51,9 @@ const (
 	Without Kind = "without"
 )
 
+// EvenRequests selects the requests of replicas, for [Balance].
+const EvenRequests = "requests"
+
 // Change is a change of a recording.
 type Change struct {
 	Kind   Kind   `json:"change"`

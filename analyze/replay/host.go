@@ -36,7 +36,7 @@ const (
 // noThread is an unknown thread, as in [trace.Names].
 const noThread = -1
 
-// track is a part of a lane in which events nest.
+// track is a part of a lane with nested events.
 type track struct {
 	open   heap.Heap[open]
 	last   int32 // point
@@ -184,7 +184,7 @@ func (b *builder) addLane(l int32, events []int32) {
 	b.lanePoints[l] = points
 }
 
-// trackFor returns the first track in which e nests.
+// trackFor returns the first track where e nests.
 func (b *builder) trackFor(tracks *[]track, e *event) *track {
 	for i := range *tracks {
 		t := &(*tracks)[i]

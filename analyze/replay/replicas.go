@@ -2,49 +2,21 @@ package replay
 
 import (
 	"cmp"
-	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/optrace/optrace/analyze/device"
-	"github.com/optrace/optrace/analyze/internal/batching"
 	"github.com/optrace/optrace/analyze/trace"
 )
-
-// EvenRequests selects the requests of replicas, for [Balance].
-const EvenRequests = "requests"
 
 // Replica is one of several engines with the same operations, which have requests of their own.
 type Replica struct {
 	device.Key
 	Service string // of its operations
-	// Requests is the number of its requests among each sixteenth of those of all replicas, by arrival.
+	// Requests is the number of its requests in each sixteenth of the arrivals at all replicas.
 	Requests [16]int64
 	// Slower is, for each sixteenth of its executions, the time of its operations relative to that by the laws of all
 	// replicas, in millionths.
 	Slower [16]int64
-}
-
-// replicas returns the groups of engines with the same operations and requests of their own.
-func (g *Graph) replicas() [][]*engine {
-	number := make(map[string]int) // of groups, by the names of operations
-	var all [][]*engine
-	for _, e := range g.engines() {
-		if e.passes || e.single {
-			continue
-		}
-		names := make(map[int32]bool)
-		for k := range e.laws {
-			names[k.name] = true
-		}
-		key := fmt.Sprint(slices.Sorted(maps.Keys(names)))
-		if _, known := number[key]; !known {
-			number[key] = len(all)
-			all = append(all, nil)
-		}
-		all[number[key]] = append(all[number[key]], e)
-	}
-	return slices.DeleteFunc(all, func(group []*engine) bool { return len(group) < 2 })
 }
 
 // Replicas returns the largest group of replicas, nil without any.
@@ -96,19 +68,4 @@ func (g *Graph) Replicas() (all []Replica) {
 		}
 	}
 	return all
-}
-
-// evenly returns the durations of the requests of replicas that get them in turn, by root, and the last end.
-func (g *Graph) evenly(recorded, v *variant, without map[int32]bool) (ns map[int32]float64, end float64) {
-	ns = make(map[int32]float64)
-	for _, group := range g.replicas() {
-		var engines []*batching.Engine
-		var plans []batching.Plan
-		for _, e := range group {
-			engines = append(engines, &e.Engine)
-			plans = append(plans, g.plan(e, recorded, v))
-		}
-		end = max(end, batching.FormEvenly(engines, plans, without, ns))
-	}
-	return ns, end
 }

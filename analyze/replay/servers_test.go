@@ -37,7 +37,8 @@ func alone(scale float64, servers, without int) (specs []tracetest.Spec, sum int
 	return specs, sum
 }
 
-// handedOver simulates an engine for prompts, a transfer, and an engine for the three tokens of all requests that have come.
+// handedOver simulates an engine for prompts, a transfer, and an engine for the three tokens of all requests that have
+// come.
 func handedOver(scale float64) (specs []tracetest.Spec, sum int64) {
 	const n = 14
 	var come, left [n]int64
@@ -93,16 +94,18 @@ func TestServersRunAgainWithoutSharedStepsOrWithSeveralEngines(t *testing.T) {
 	_, ofOthers := alone(1, 1, 5)
 	over, ofOver := handedOver(1)
 	_, ofFaster := handedOver(0.6)
+	sixth := fmt.Sprint(tracetest.SpanAt("", 1, 0, 0, 1).In(6).TraceID())
 	for change, c := range map[string]struct {
 		specs      []tracetest.Spec
 		from, want int64
 	}{
-		"0.5x mlp":   {single, ofSingle, ofHalf},
-		"replicas=2": {single, ofSingle, ofTwo},
-		fmt.Sprintf("without request=%v", tracetest.SpanAt("", 1, 0, 0, 1).In(6).TraceID()): {single, ofSingle, ofOthers},
-		"0.6x decode": {over, ofOver, ofFaster},
+		"0.5x mlp":                 {single, ofSingle, ofHalf},
+		"replicas=2":               {single, ofSingle, ofTwo},
+		"without request=" + sixth: {single, ofSingle, ofOthers},
+		"0.6x decode":              {over, ofOver, ofFaster},
 	} {
-		r := check.Must(replay.New(tracetest.AddTo(trace.New(), c.specs...)).Run(check.Must(replay.Parse(change))(t)))(t)
+		g := replay.New(tracetest.AddTo(trace.New(), c.specs...))
+		r := check.Must(g.Run(check.Must(replay.Parse(change))(t)))(t)
 		if off := r.Requests.ReplayedSumNS - c.want; r.Requests.SumNS != c.from || max(off, -off) > c.from/50 {
 			t.Errorf("%s: %d of %d ns, want %d of %d", change, r.Requests.ReplayedSumNS, r.Requests.SumNS, c.want, c.from)
 		}

@@ -58,7 +58,7 @@ func newHosts(f *trace.Forest, owners []int32) hosts {
 	h := hosts{
 		forest: f, rows: map[op.Int]*layer{{}: {}}, calls: map[op.Int]*layer{{}: {}}, long: make(map[longKey][]interval),
 		covered: make(map[*layer]Times),
-		first: trace.MaxTime, last: -trace.MaxTime,
+		first:   trace.MaxTime, last: -trace.MaxTime,
 	}
 	rankOf := RankOf(f)
 	for r := range f.Rows() {
@@ -80,7 +80,8 @@ func newHosts(f *trace.Forest, owners []int32) hosts {
 }
 
 // RankOf returns the rank of the row of a host. Spans have none of their own: all operations below it have it, or below the
-// nearest span above with any, or else in its trace. It is unknown if they have several.
+// nearest span above with any, or else in its trace. It is unknown if they have several. The function is not safe for
+// concurrent use.
 func RankOf(f *trace.Forest) func(r int32) op.Int {
 	ranks := make(map[int32]op.Int) // by row above operations, or the complement of a trace
 	add := func(k int32, rank op.Int) (isNew bool) {
@@ -107,12 +108,18 @@ func RankOf(f *trace.Forest) func(r int32) op.Int {
 		if f.Has(r, trace.FlagOp) {
 			return f.DeviceKey(r).Rank
 		}
-		for p := r; p != trace.NoRow; p = f.Tree.Parent[p] {
-			if rank, known := ranks[p]; known {
-				return rank
-			}
+		top := r
+		for _, known := ranks[top]; top != trace.NoRow && !known; _, known = ranks[top] {
+			top = f.Tree.Parent[top]
 		}
-		return ranks[^f.Trace(r)]
+		rank := ranks[^f.Trace(r)]
+		if top != trace.NoRow {
+			rank = ranks[top]
+		}
+		for p := r; p != top; p = f.Tree.Parent[p] { // each row once
+			ranks[p] = rank
+		}
+		return rank
 	}
 }
 

@@ -384,7 +384,8 @@ func TestAttrsReadBack(t *testing.T) {
 // Entries have the host and the service of their writer's resource, wherever the reader begins.
 func TestSources(t *testing.T) {
 	header := func(host string) string {
-		return `{"schema":"optrace.entries/v1","resource":{"service":"` + host + `","attrs":{"host.name":"` + host + `"}}}` + "\n"
+		return `{"schema":"optrace.entries/v1","resource":{"service":"` + host +
+			`","attrs":{"host.name":"` + host + `"}}}` + "\n"
 	}
 	batch := func(writer string) string { return `{"batch":{"writer":"` + writer + `","seq":0,"entries":1}}` + "\n" }
 	canonical := (&op.Entry{Operation: "a", Duration: 1}).AppendJSON(nil)

@@ -221,7 +221,7 @@ func take(pools *[2]pool, k int) Cost {
 	return p.typical
 }
 
-// Chunked returns the engine with at most size tokens in an execution: those behind prompts first, then parts of prompts.
+// Chunked returns the engine with at most size tokens in an execution: tokens behind prompts first, then parts of prompts.
 func (e *Engine) Chunked(size float64) *Engine {
 	of := *e
 	if of.Budget == 0 || size < of.Budget {

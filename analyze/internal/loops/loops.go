@@ -35,7 +35,7 @@ func Find(f *trace.Forest, owner []int32) *Loops {
 }
 
 // findProcesses finds the process of each row: of an operation by service and rank, of a span the one with the smallest
-// rank below it, that of the span above it, or else of its service.
+// rank below it, the process of the span above it, or else of its service.
 func (g *Loops) findProcesses() {
 	f := g.forest
 	byLane := f.Processes()
@@ -93,7 +93,7 @@ func placesOf(f *trace.Forest, byLane []int32) []int32 {
 	return place
 }
 
-// findRoots finds the requests, and the processes in which requests overlap. The steps of a loop may overlap, too: the
+// findRoots finds the requests, and the processes whose requests overlap. The steps of a loop may overlap, too: the
 // device still works for one while the host begins the next. They are no requests.
 func (g *Loops) findRoots() {
 	f := g.forest

@@ -1,4 +1,4 @@
-// Package selection finds the operations, spans and calls of a recording that a text names, and those that belong to
+// Package selection finds the operations, spans and calls of a recording that a text names, and what belongs to
 // them.
 package selection
 
@@ -34,7 +34,7 @@ type Recording struct {
 type Set struct {
 	Rows  []bool
 	Calls map[int32]bool // by index
-	Count int64          // of those that were asked for
+	Count int64          // of selected rows and calls
 }
 
 // properties are the keys of a selection.
@@ -222,7 +222,7 @@ func (g *Recording) AddWithin(s *Set) {
 	}
 }
 
-// AddHosts selects the host operators all of whose operations are selected, and those within them, without counting
+// AddHosts selects the host operators all of whose operations are selected, and the ones within, without counting
 // them.
 func (g *Recording) AddHosts(s *Set) {
 	f := g.Forest
