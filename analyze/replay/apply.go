@@ -180,7 +180,7 @@ func (g *Graph) shortenPauses(v *variant) int64 {
 			if e.kind != ofRequest && ns > 0 {
 				gaps = append(gaps, ns)
 			}
-		case ns <= 0 || !g.isUnrecorded(e) && !g.isGap(e):
+		case ns <= 0 || !g.isUnrecorded(e):
 		case ns < int64(len(usual)):
 			usual[ns]++
 		default:
