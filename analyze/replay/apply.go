@@ -145,11 +145,6 @@ func (g *Graph) scaleHost(c Change, v *variant) (n int64, err error) {
 	return n, nil
 }
 
-// isBetween reports whether an edge to an operation is time before its shared execution, or between two of them.
-func (g *Graph) isBetween(e edge) bool {
-	return g.executionOf(e.owner) != trace.NoExecution && g.isBeforeExecution(e)
-}
-
 // isBeforeExecution reports whether an edge to an operation is no time within a shared execution.
 func (g *Graph) isBeforeExecution(e edge) bool {
 	x := g.executionOf(e.owner)
@@ -171,16 +166,24 @@ func (g *Graph) shortenPauses(v *variant) int64 {
 	for i := range g.forest.Executions.List {
 		begins[g.begin[g.forest.Executions.List[i].Row]] = true
 	}
+	turns := make(map[int32]bool) // requests that an engine serves one after the other
+	for _, x := range g.engines() {
+		for _, q := range x.Served {
+			turns[q.Root] = x.single
+		}
+	}
 	var gaps []int64
 	var between []int32
 	for e := range g.g.all() {
+		isGap := g.isGap(e)
+		isShared := isGap && g.executionOf(e.owner) != trace.NoExecution
 		switch ns := v.Lag(e.index); {
-		case begins[e.to] && (e.kind == ofExecution || e.kind == ofRequest) || g.isGap(e) && g.isBetween(e):
+		case begins[e.to] && (e.kind == ofExecution || e.kind == ofRequest) || isShared && g.isBeforeExecution(e):
 			between = append(between, e.index)
 			if e.kind != ofRequest && ns > 0 {
 				gaps = append(gaps, ns)
 			}
-		case ns <= 0 || !g.isUnrecorded(e):
+		case ns <= 0 || !g.isUnrecorded(e) && !(isGap && turns[g.owner[e.owner]]):
 		case ns < int64(len(usual)):
 			usual[ns]++
 		default:
