@@ -128,6 +128,7 @@ func conditions(f *trace.Forest, text string) func(r int32) bool {
 	}
 }
 
+// Add adds a row that is selected.
 func (s *Set) Add(r int32, selected bool) {
 	if selected && !s.Rows[r] {
 		s.Rows[r] = true
