@@ -341,7 +341,7 @@ func (l *list) roofline(section, name string, r *work.Roofline) []candidate {
 	f.Evidence = []Evidence{lasts("time", r.SumNS), lasts("least time by the peaks", int64(r.BoundNS))}
 	f.Try = "larger shapes, another layout or type, a fused kernel"
 	most := (r.SumNS - int64(r.BoundNS)) / max(1, int64(len(l.Extent.Devices)))
-	c := candidate{Finding: f, changes: change(replay.Roofline, name), most: most, atMost: true}
+	c := candidate{Finding: f, changes: change(replay.Roofline, name), most: most, atMost: true, isGeneral: true}
 	if l.Replay == nil {
 		c.changes = nil
 		c.saving = replay.Saving{NS: min(most, l.busyNS()/max(1, int64(len(l.Extent.Devices))))}

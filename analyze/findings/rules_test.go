@@ -93,6 +93,19 @@ func (r *run) call(name string, ns int64) {
 	r.at += ns
 }
 
+// A change of some calls comes before the general one of all calls of the operation.
+func TestSlowCallsComeBeforeTheRoofline(t *testing.T) {
+	var r run
+	for i := range 20 {
+		r.product("gemm", 100, 1_000_000+int64(i%4/3)*4_000_000).DType = op.BF16
+	}
+	var rules []string
+	for _, f := range foundOn(t, "nvidia-a100-sxm-80gb", r.records...) {
+		rules = append(rules, f.Rule)
+	}
+	check.Equal(t, "", []string{"bound", "uneven_calls", "roofline"}, rules)
+}
+
 // Each rule finds what it is for, and not what speaks against it.
 func TestRules(t *testing.T) {
 	const ms = 1_000_000
@@ -117,6 +130,13 @@ func TestRules(t *testing.T) {
 			repeat(func(r *run, _ int) {
 				r.call("cudaFree", 200_000)
 				r.call("cudaMalloc", 100_000)
+				r.launch("aten::mm", "gemm", op.KindCompute, ms/2)
+				r.at = r.free
+			})},
+		{"memory taken and given back by operations", "allocator", "40 calls of cudaFree, cudaMalloc",
+			repeat(func(r *run, _ int) {
+				r.host("cudaFree", 200_000)
+				r.host("cudaMalloc", 100_000)
 				r.launch("aten::mm", "gemm", op.KindCompute, ms/2)
 				r.at = r.free
 			})},

@@ -180,7 +180,7 @@ func (l *list) allocator() []candidate {
 	var changes []replay.Change
 	var names []string
 	var n, ns int64
-	for _, c := range l.callsOf(attrkey.IsAllocation, 0) {
+	for _, c := range l.allocations() {
 		changes = append(changes, replay.Change{Kind: replay.Remove, Select: c.name})
 		names = append(names, c.name)
 		n += c.count
@@ -199,6 +199,31 @@ func (l *list) allocator() []candidate {
 	f.Evidence = []Evidence{times("calls", n), lasts("time in the calls", ns)}
 	f.Try = "keep the caching allocator's memory: no empty_cache() in the loop"
 	return []candidate{{Finding: f, changes: changes}}
+}
+
+// allocations returns the calls that take or give back memory, the longest ones, also as operations of the host.
+func (l *list) allocations() []calls {
+	all := l.callsOf(attrkey.IsAllocation, 0)
+	f := l.Forest
+	if f == nil {
+		return nil
+	}
+	number := make(map[int32]int) // in all, by the name of the operation
+	for i, name := range f.Names.Operations.Values {
+		if attrkey.IsAllocation(name) {
+			number[int32(i)] = len(all)
+			all = append(all, calls{name: name})
+		}
+	}
+	for r := range f.Rows() {
+		if i, is := number[f.Name(r)]; is && f.Has(r, trace.FlagOp|trace.FlagHost) {
+			all[i].count++
+			all[i].sum += f.Duration(r)
+		}
+	}
+	all = slices.DeleteFunc(all, func(c calls) bool { return c.count == 0 })
+	slices.SortStableFunc(all, func(a, b calls) int { return cmp.Compare(b.sum, a.sum) })
+	return all[:min(len(all), maxChanges)]
 }
 
 // waitsBeforeAllocations returns the names of waiting calls mostly followed by an allocation.

@@ -47,14 +47,18 @@ func request(i int) *op.Span {
 func mixed(n int) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		host := ""
+		service := "" // both of the resource, as readers do
 		for i := range n {
 			var ok bool
 			switch {
 			case i%256 == 1:
-				ok = yield(op.Record{Span: request(i)}, nil)
+				s := request(i)
+				s.Service = service
+				ok = yield(op.Record{Span: s}, nil)
 			case i%50 == 3:
 				host = fmt.Sprint("node-", i%3)
-				r := &op.Resource{Service: "trainer"}
+				service = "trainer"
+				r := &op.Resource{Service: service}
 				opmodel.SetResourceAttr(r, new(opmodel.AttrIndex), op.Attr{Key: attrkey.HostName, Value: host})
 				ok = yield(op.Record{Resource: r}, nil)
 			case i%70 == 4:
@@ -67,7 +71,8 @@ func mixed(n int) iter.Seq2[op.Record, error] {
 				ok = yield(op.Record{Skipped: op.Skipped{Reason: op.SkipFlow, N: 2}}, nil)
 			default:
 				e := operation(i)
-				e.Host = host // as readers do
+				e.Host = host
+				e.Service = service
 				ok = yield(op.Record{Entry: e}, nil)
 			}
 			if !ok {
@@ -279,7 +284,7 @@ func TestPage(t *testing.T) {
 		View  struct{ Rows int }
 	}
 	check.OK(t, json.Unmarshal([]byte(body(t, first)), &data))
-	if data.Title != "a <title>" || data.View.Rows == 0 {
+	if data.Title != "trainer · a <title>" || data.View.Rows == 0 {
 		t.Errorf("data %+v", data)
 	}
 	tag := first.Header.Get("ETag")
