@@ -26,39 +26,52 @@ func (l *list) ranges() map[string]bool {
 			continue
 		}
 		n := int64(0)
+		byRank := make(map[op.Int]*within)
 		for k := range l.Forest.Calls {
-			if l.Forest.Calls[k].Name == name {
+			if call := &l.Forest.Calls[k]; call.Name == name {
 				n++
+				order.At(byRank, call.Rank).add(call.Start, call.Start+call.Duration)
 			}
 		}
-		names[name] = 2*n*c.Longest.HostNS >= c.TimeNS
+		rankOf := func(r int32) op.Int { return l.Forest.DeviceKey(r).Rank }
+		names[name] = 2*n*c.Longest.HostNS >= c.TimeNS || computed(l.Forest, byRank, rankOf) == 0
 	}
 	return names
 }
 
 // within returns the number of calls of an operation or a span of the host, and the time of the operations other than
 // copies of their rank launched within them in their traces.
-func (l *list) within(h *timeline.HostTime) (n, computed int64) {
+func (l *list) within(h *timeline.HostTime) (n, ns int64) {
 	f := l.Forest
 	if f == nil {
 		return 0, 0
 	}
-	type calls struct{ starts, ends []int64 }
 	type host struct {
 		trace int32
 		rank  op.Int
 	}
-	byHost := make(map[host]*calls)
+	byHost := make(map[host]*within)
 	rankOf := timeline.RankOf(f)
 	for r := range f.Rows() {
 		isKind := f.Has(r, trace.FlagOp) == h.IsOp && !f.IsDeviceSide(r) && f.Has(r, trace.FlagStart)
 		if isKind && f.RowName(r) == h.Operation {
 			n++
-			of := order.At(byHost, host{f.Trace(r), rankOf(r)})
-			of.starts = append(of.starts, f.Start(r))
-			of.ends = append(of.ends, f.End(r))
+			order.At(byHost, host{f.Trace(r), rankOf(r)}).add(f.Start(r), f.End(r))
 		}
 	}
+	return n, computed(f, byHost, func(r int32) host { return host{f.Trace(r), f.DeviceKey(r).Rank} })
+}
+
+// within has the starts and ends of calls.
+type within struct{ starts, ends []int64 }
+
+func (w *within) add(start, end int64) {
+	w.starts = append(w.starts, start)
+	w.ends = append(w.ends, end)
+}
+
+// computed returns the time of the operations other than copies that were launched within calls of their host.
+func computed[H comparable](f *trace.Forest, byHost map[H]*within, hostOf func(r int32) H) (ns int64) {
 	for _, of := range byHost {
 		slices.Sort(of.starts)
 		slices.Sort(of.ends)
@@ -72,9 +85,9 @@ func (l *list) within(h *timeline.HostTime) (n, computed int64) {
 		if f.Has(r, trace.FlagLaunch) {
 			at = f.Launch(r)
 		}
-		if of := byHost[host{f.Trace(r), f.DeviceKey(r).Rank}]; of != nil && f.Kind(r) != op.KindMemory {
-			computed += f.Duration(r) * (notAfter(of.starts, at) - notAfter(of.ends, at))
+		if of := byHost[hostOf(r)]; of != nil && f.Kind(r) != op.KindMemory {
+			ns += f.Duration(r) * (notAfter(of.starts, at) - notAfter(of.ends, at))
 		}
 	}
-	return n, computed
+	return ns
 }

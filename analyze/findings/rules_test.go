@@ -231,6 +231,18 @@ func TestRules(t *testing.T) {
 			r.launch("aten::mm", "gemm", op.KindCompute, ms)
 			r.at = r.free
 		})},
+		{"a range with several copies", "pauses", "Calls meanwhile: save", repeat(func(r *run, _ int) {
+			at := r.at
+			for range 3 {
+				r.launch("copy", "Memcpy DtoH", op.KindMemory, ms/10)
+				r.at = r.free + 2*ms
+			}
+			end := r.at
+			r.at = at
+			r.call("save", end-at)
+			r.launch("aten::mm", "gemm", op.KindCompute, ms)
+			r.at = r.free
+		})},
 		{"late launches within a range", "launch_bound", "Launch bound", repeat(func(r *run, _ int) {
 			e := r.host("optimizer", 0)
 			for range 10 {

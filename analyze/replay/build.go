@@ -34,6 +34,7 @@ type Graph struct {
 	unexplained func() float64
 	used        sync.Pool // of variants
 	medians     sync.Map  // of like calls, by selection
+	origin      int64     // of times, Unix ns
 	whole       int64     // the recorded end
 	hosts       []int32   // the process of each node of a host, or none; nil for one process
 }
@@ -41,8 +42,7 @@ type Graph struct {
 // builder makes a Graph.
 type builder struct {
 	*Graph
-	g      *points
-	origin int64 // Unix ns
+	g *points
 
 	events        []event
 	ops           []int32 // of devices, by start

@@ -161,6 +161,17 @@ func hostedBy(calls []trace.Call, ops ...timed) *replay.Graph {
 	return replay.New(f)
 }
 
+// A removed range takes along the time in which the host recorded nothing within it: 4 ms behind each of two copies.
+func TestARemovedRangeTakesItsTimeAlong(t *testing.T) {
+	g := hostedBy([]trace.Call{
+		{Name: "save", Start: 1_000, Duration: 10_000}, {Name: "cudaStreamSynchronize", Start: 1_010, Duration: 1_000},
+		{Name: "cudaStreamSynchronize", Start: 6_010, Duration: 1_000},
+	}, timed{"copy", 0, 1_000, 1_012, 990}, timed{"copy", 0, 6_000, 6_012, 990}, timed{"matmul", 0, 11_010, 11_020, 9_000})
+	if ns := saved(t, g, "remove save"); ns < 10*ms-100_000 || ns > 10*ms+100_000 {
+		t.Errorf("saved %d ns, want about 10 ms", ns)
+	}
+}
+
 // A read that is taken out takes its copy and its wait along, and of the times before and after it the longer one stays.
 func TestARemovedReadDoesNotWait(t *testing.T) {
 	g := hostedBy([]trace.Call{{Name: "cudaStreamSynchronize", Start: 25, Duration: 487}},

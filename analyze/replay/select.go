@@ -2,7 +2,6 @@ package replay
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/selection"
@@ -25,15 +24,9 @@ func (g *Graph) find(text string) (*selection.Set, error) {
 	if s.Count > 0 {
 		return s, nil
 	}
-	f := g.forest
 	err := &UnknownError{Select: text}
 	if !selection.IsProperties(text) {
-		err.Names = append(slices.Clone(f.Names.Operations.Values), f.Names.Launchers.Values...)
-		for i := range f.Calls {
-			if name := f.Calls[i].Name; !slices.Contains(err.Names, name) {
-				err.Names = append(err.Names, name)
-			}
-		}
+		err.Names = selection.Names(g.forest)
 	}
 	return nil, err
 }
@@ -73,6 +66,13 @@ func (g *Graph) joinGaps(s *selection.Set, v *variant) {
 		}
 		before := from >> 1
 		isInside := s.Has(g.g.owner[node])
+		if g.g.owner[node] == noOwner { // it may be time of a removed range with others in it
+			start, end := g.g.At(from)+g.origin, g.g.At(node<<1)+g.origin
+			if covered := s.Covered(g.g.owner[before], start, end); covered > 0 {
+				isInside = covered == end-start
+				v.Set(^node, max(0, v.Lag(^node)-covered))
+			}
+		}
 		isGone[node] = isInside || events[node] == goes
 		switch {
 		case isInside:

@@ -61,7 +61,14 @@ func (o *overview) write() {
 		}
 	}
 	left -= len(o.lines((*view).legend))
-	told, left := o.told(left)
+	spare := max(0, rows[0]-1) + max(0, rows[1]-1)
+	told, left := o.told(left, spare)
+	for i := 1; left < 0; i++ {
+		if t := i % 2; rows[t] > 1 {
+			rows[t]--
+			left++
+		}
+	}
 	for i := 0; left > 0 && rows != most; i++ {
 		if t := i % 2; rows[t] < most[t] {
 			rows[t]++
@@ -136,12 +143,17 @@ func (o *overview) rows() (keys []string, rows []namedStats) {
 	return keys, rows
 }
 
-// told returns the lines of as many findings as fit, and the number of lines left.
-func (o *overview) told(left int) (told []string, rest int) {
+// told returns the lines of as many findings as fit, and the number of lines left. It is below 0, by at most spare, for
+// the first change, which matters more than rows of tables.
+func (o *overview) told(left, spare int) (told []string, rest int) {
 	for i := range o.r.Findings {
 		f := o.lines(func(v *view) { v.finding(o.r.Findings, i, " → ", "") })
 		more := min(1, len(o.r.Findings)-1-i) // one line for the rest
-		if i > 0 && (i >= overviewFindings || len(told)+len(f)+more > left-1) {
+		room := left - 1
+		if i == 1 {
+			room = left + spare
+		}
+		if i > 0 && (i >= overviewFindings || len(told)+len(f)+more > room) {
 			return append(told,
 					o.lines(func(v *view) { v.note(fmt.Sprintf("… and %d more → findings", len(v.r.Findings)-i)) })...),
 				left - len(told) - 1

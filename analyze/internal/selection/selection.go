@@ -35,6 +35,20 @@ type Set struct {
 	Rows  []bool
 	Calls map[int32]bool // by index
 	Count int64          // of selected rows and calls
+
+	covered func(owner int32, x span) int64 // set by AddWithin
+}
+
+// span is a time in Unix ns.
+type span struct{ start, end int64 }
+
+// Covered returns the part of a time on the thread of a row, or of the complement of a call's index, that is within what
+// [Recording.AddWithin] found selected, in ns.
+func (s *Set) Covered(owner int32, start, end int64) int64 {
+	if s.covered == nil {
+		return 0
+	}
+	return s.covered(owner, span{start, end})
 }
 
 // properties are the keys of a selection.
@@ -109,6 +123,22 @@ func (g *Recording) Find(text string) *Set {
 	return s
 }
 
+// Names returns the names of operations, operators and calls.
+func Names(f *trace.Forest) []string {
+	names := append(slices.Clone(f.Names.Operations.Values), f.Names.Launchers.Values...)
+	seen := make(map[string]bool, len(names))
+	for _, name := range names {
+		seen[name] = true
+	}
+	for i := range f.Calls {
+		if name := f.Calls[i].Name; !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // IsProperties reports whether a text is KEY=VALUE,KEY=VALUE.
 func IsProperties(text string) bool { return conditions(nil, text) != nil }
 
@@ -170,7 +200,6 @@ func (g *Recording) AddWithin(s *Set) {
 		rank op.Int
 		id   int64
 	}
-	type span struct{ start, end int64 }
 	f := g.Forest
 	ofRow := func(r int32) thread { return thread{f.DeviceKey(r).Rank, f.Names.Threads.Values[f.Thread(r)]} }
 	ofCall := func(c *trace.Call) (thread, span) {
@@ -203,10 +232,24 @@ func (g *Recording) AddWithin(s *Set) {
 		}
 		selected[t] = outer
 	}
-	isWithin := func(t thread, x span) bool {
+	until := func(t thread, x span) int64 { // the end of what begins before x
 		spans := selected[t]
 		i := sort.Search(len(spans), func(i int) bool { return spans[i].start > x.start })
-		return i > 0 && spans[i-1].end >= x.end
+		if i == 0 {
+			return math.MinInt64
+		}
+		return spans[i-1].end
+	}
+	isWithin := func(t thread, x span) bool { return until(t, x) >= x.end }
+	s.covered = func(owner int32, x span) int64 {
+		t := thread{id: noThread}
+		switch {
+		case owner >= 0:
+			t = ofRow(owner)
+		case int(^owner) < len(f.Calls):
+			t, _ = ofCall(&f.Calls[^owner])
+		}
+		return max(x.start, min(x.end, until(t, x))) - x.start
 	}
 	for i := range f.Calls {
 		if isWithin(ofCall(&f.Calls[i])) {
