@@ -101,7 +101,11 @@ func RankOf(f *trace.Forest) func(r int32) op.Int {
 		}
 		rank := f.DeviceKey(r).Rank
 		add(^f.Trace(r), rank)
-		for p := r; p != trace.NoRow && add(p, rank); p = f.Tree.Parent[p] {
+		p := r
+		if len(f.Tree.Children(r)) == 0 { // most operations; they are above no row
+			p = f.Tree.Parent[r]
+		}
+		for ; p != trace.NoRow && add(p, rank); p = f.Tree.Parent[p] {
 		}
 	}
 	return func(r int32) op.Int {
