@@ -76,9 +76,10 @@ func (l *list) slowCopies() (all []candidate) {
 		all = append(all, candidate{Finding: f, changes: changes})
 	}
 	handOvers := l.handOvers()
+	link := cmp.Or(l.linkRate(), linkRate)
 	for _, o := range l.onDevices(op.KindMemory) {
 		isPageable := slices.ContainsFunc(pageable, func(p profile.Operation) bool { return p.Operation == o.Operation })
-		rate, link := float64(o.MemoryBytes.V)/float64(max(1, o.SumNS))*1e9, cmp.Or(l.linkRate(), linkRate)
+		rate := float64(o.MemoryBytes.V) / float64(max(1, o.SumNS)) * 1e9
 		switch {
 		case strings.Contains(o.Operation, "PtoP") && rate > 0 && rate < slowLink*link:
 			f := says(&o, "%s between devices run at %s/s, and the link carries %s/s.", units.Plural(o.Count, "copy"),

@@ -28,19 +28,20 @@ func (g *Graph) Replicas() (all []Replica) {
 	group := slices.MaxFunc(groups, func(a, b []*engine) int { return cmp.Compare(len(a), len(b)) })
 	f := g.forest
 	type place struct{ engine, step int }
+	type arrival struct{ engine, ns int64 }
 	places := make(map[int32]place) // of executions
-	var arrivals []place            // the engine, and the time in place of a step
+	var arrivals []arrival
 	for i, e := range group {
 		all = append(all, Replica{})
 		for k := range e.Steps {
 			places[e.Steps[k].Execution] = place{i, k}
 		}
 		for _, q := range e.Served {
-			arrivals = append(arrivals, place{i, int(q.Arrival)})
+			arrivals = append(arrivals, arrival{int64(i), q.Arrival})
 		}
 	}
-	slices.SortFunc(arrivals, func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.engine, b.engine))
+	slices.SortFunc(arrivals, func(a, b arrival) int {
+		return cmp.Or(cmp.Compare(a.ns, b.ns), cmp.Compare(a.engine, b.engine))
 	})
 	for k, a := range arrivals {
 		all[a.engine].Requests[k*len(all[a.engine].Requests)/len(arrivals)]++
