@@ -3,118 +3,23 @@ package findings
 import (
 	"slices"
 
-	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/internal/alike"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/replay"
-	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
 
-// alike are the calls of an operation on devices with equal shapes. rest are all but the first on each device.
-type alike struct {
-	rows, first, rest []int32
-	median            int64 // of rest
-	// isUnlike is set for calls in shared executions of unlike loads: what they work on differs.
-	isUnlike bool
-}
-
-// alikeCalls returns the calls of operations by their shapes, by name.
-func (l *list) alikeCalls(operations []profile.Operation) map[string][]alike {
-	f := l.Forest
-	if f == nil || len(operations) == 0 {
+// alike returns the calls of operations by their shapes, by name.
+func (l *list) alike(operations []profile.Operation) map[string][]alike.Calls {
+	if l.Forest == nil {
 		return nil
 	}
-	isWanted := make(map[string]bool)
+	names := make(map[string]bool)
 	for i := range operations {
-		isWanted[operations[i].Operation] = true
+		names[operations[i].Operation] = true
 	}
-	wanted := make([]bool, len(f.Names.Operations.Values))
-	for i, name := range f.Names.Operations.Values {
-		wanted[i] = isWanted[name]
-	}
-	byShape := make(map[trace.Likeness][]int32)
-	for r := range f.Rows() {
-		if !f.CountsInSums(r) || !wanted[f.Name(r)] || !f.IsDeviceSide(r) || !f.Has(r, trace.FlagStart) {
-			continue
-		}
-		if s := f.Likeness(r); s.FLOPs > 0 || s.Elements > 0 {
-			byShape[s] = append(byShape[s], r)
-		}
-	}
-	all := make(map[string][]alike)
-	for s, rows := range byShape {
-		slices.SortFunc(rows, f.CompareStart)
-		if a := l.alikeOf(rows); len(a.rest) > 0 {
-			name := f.Names.Operations.Values[s.Name]
-			all[name] = append(all[name], a)
-		}
-	}
-	for _, list := range all {
-		slices.SortFunc(list, func(a, b alike) int { return f.CompareStart(a.rows[0], b.rows[0]) })
-	}
-	return all
-}
-
-// alikeOf separates the first call on each device from the others.
-func (l *list) alikeOf(rows []int32) alike {
-	a := alike{rows: rows, isUnlike: !l.likeLoad(rows)}
-	seen := make(map[int32]bool)
-	var durations []int64
-	for _, r := range rows {
-		if d := l.Forest.Device(r); !seen[d] {
-			seen[d] = true
-			a.first = append(a.first, r)
-			continue
-		}
-		a.rest = append(a.rest, r)
-		durations = append(durations, l.Forest.Duration(r))
-	}
-	if len(durations) > 0 {
-		a.median = sketch.Median(durations)
-	}
-	return a
-}
-
-// load is what a shared execution works on, as far as it is known.
-type load struct{ weight, attention, links int64 }
-
-// isLike reports whether a has at most a quarter more work than b, and the other way round.
-func (a load) isLike(b load) bool {
-	isLike := func(a, b int64) bool { return 4*a <= 5*b && 4*b <= 5*a }
-	return isLike(a.weight, b.weight) && isLike(a.attention, b.attention) && isLike(a.links, b.links)
-}
-
-func loadOf(x *trace.Execution) load {
-	sum := func(list []int64) (n int64) {
-		for _, w := range list {
-			n += w
-		}
-		return n
-	}
-	return load{sum(x.Weights), sum(x.Attention), int64(x.Links)}
-}
-
-// likeLoad reports whether the shared executions of rows have like loads. Without any it holds.
-func (l *list) likeLoad(rows []int32) bool {
-	of := l.Forest.Executions.Of
-	if of == nil {
-		return true
-	}
-	var first *load
-	for _, r := range rows {
-		here := load{}
-		if of[r] != trace.NoExecution {
-			here = loadOf(&l.Forest.Executions.List[of[r]])
-		}
-		if first == nil {
-			first = &here
-		}
-		if !here.isLike(*first) {
-			return false
-		}
-	}
-	return true
+	return alike.Find(l.Forest, names)
 }
 
 // unevenCalls finds operations with calls much slower than others of equal shapes. First calls are no such calls.
@@ -124,16 +29,16 @@ func (l *list) unevenCalls() (all []candidate) {
 		few    = 4 // the part of the time that calls with unlike work may have, as the replay shortens them too
 	)
 	rows := slices.DeleteFunc(l.onDevices(op.KindCompute), func(o profile.Operation) bool { return o.FLOPs <= 0 })
-	calls := l.alikeCalls(rows)
+	calls := l.alike(rows)
 	for _, o := range rows {
 		var more, unlike, most, longest int64
-		var worst alike
+		var worst alike.Calls
 		for _, a := range calls[o.Operation] {
 			excess, slowest := l.excess(a)
 			switch {
-			case a.isUnlike || l.Forest.Flops(a.rows[0]) <= 0:
+			case a.IsUnlike || l.Forest.Flops(a.Rows[0]) <= 0:
 				unlike += max(0, excess)
-			case slowest >= slower*a.median:
+			case slowest >= slower*a.Median:
 				more += excess
 				if excess > most {
 					worst, most, longest = a, excess, slowest
@@ -145,9 +50,9 @@ func (l *list) unevenCalls() (all []candidate) {
 		}
 		f := says(Operation, Where{Section: "operations", Operation: o.Operation},
 			"%s takes %s at the median and up to %s for the same work.", l.named(o.Operation),
-			units.Duration(worst.median), units.Duration(longest))
+			units.Duration(worst.Median), units.Duration(longest))
 		f.Evidence = []Evidence{
-			lasts("median", worst.median), lasts("longest", longest), times("calls", int64(len(worst.rest))),
+			lasts("median", worst.Median), lasts("longest", longest), times("calls", int64(len(worst.Rest))),
 		}
 		f.Try = "look at the slow calls: other work on the device, clocks, cold caches"
 		all = append(all, candidate{Finding: f, changes: change(replay.Typical, o.Operation)})
@@ -156,10 +61,10 @@ func (l *list) unevenCalls() (all []candidate) {
 }
 
 // excess returns the time of calls above their median, without first calls, and the longest of them.
-func (l *list) excess(a alike) (more, longest int64) {
-	for _, r := range a.rest {
+func (l *list) excess(a alike.Calls) (more, longest int64) {
+	for _, r := range a.Rest {
 		ns := l.Forest.Duration(r)
-		more += ns - a.median
+		more += ns - a.Median
 		longest = max(longest, ns)
 	}
 	return more, longest
@@ -177,20 +82,20 @@ func (l *list) firstCalls() (all []candidate) {
 		return nil
 	}
 	rows := l.onDevices(op.KindCompute)
-	calls := l.alikeCalls(rows)
+	calls := l.alike(rows)
 	for _, o := range rows {
 		var more, first, median, n int64
 		where := Where{Section: "operations", Operation: o.Operation}
 		for _, a := range calls[o.Operation] {
-			for _, r := range a.first {
+			for _, r := range a.First {
 				ns := f.Duration(r)
 				inFirst := l.First != nil && f.Start(r) < l.First.EndNS
-				if inFirst || a.isUnlike || len(a.rest) < others*len(a.first) || ns < slower*a.median {
+				if inFirst || a.IsUnlike || len(a.Rest) < others*len(a.First) || ns < slower*a.Median {
 					continue
 				}
 				n++
-				if more += ns - a.median; ns > first {
-					first, median = ns, a.median
+				if more += ns - a.Median; ns > first {
+					first, median = ns, a.Median
 					where.FromNS, where.ToNS = op.Known(f.Start(r)), op.Known(f.End(r))
 				}
 			}

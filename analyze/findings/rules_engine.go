@@ -3,6 +3,7 @@ package findings
 import (
 	"slices"
 
+	"github.com/optrace/optrace/analyze/internal/alike"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/trace"
@@ -12,7 +13,7 @@ import (
 
 // executionWork is the work of a shared execution: its load, and the sums over its operations.
 type executionWork struct {
-	load
+	alike.Load
 	flops, elements int64
 	phase           string // of its operations, "" if unknown or several
 	fresh           int64  // counts the requests it is the first execution for
@@ -20,7 +21,7 @@ type executionWork struct {
 
 // isKnown reports whether the work is known. Without weights and shapes, a prompt looks like a token, and only first
 // executions of requests are alike.
-func (w executionWork) isKnown() bool { return w.weight > 0 || w.flops > 0 || w.elements > 0 }
+func (w executionWork) isKnown() bool { return w.Weight > 0 || w.flops > 0 || w.elements > 0 }
 
 // isComparable reports whether an execution with work w takes no more than twice the time of one with work o.
 func (w executionWork) isComparable(o executionWork) bool {
@@ -28,8 +29,8 @@ func (w executionWork) isComparable(o executionWork) bool {
 	if !w.isKnown() && w.fresh > most*o.fresh {
 		return false
 	}
-	return w.phase == o.phase && w.weight <= most*o.weight && w.attention <= most*o.attention &&
-		w.links <= most*o.links && w.flops <= most*o.flops && w.elements <= most*o.elements
+	return w.phase == o.phase && w.Weight <= most*o.Weight && w.Attention <= most*o.Attention &&
+		w.Links <= most*o.Links && w.flops <= most*o.flops && w.elements <= most*o.elements
 }
 
 // likeness says in which way comparable executions are like one with work w.
@@ -49,7 +50,7 @@ func (l *list) executionWorks(order []int) []executionWork {
 	served := make(map[int32]bool)
 	for _, i := range order {
 		x := &f.Executions.List[i]
-		works[i].load = loadOf(x)
+		works[i].Load = alike.LoadOf(x)
 		for _, r := range x.Requests {
 			if !served[r] {
 				works[i].fresh++

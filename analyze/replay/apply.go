@@ -2,13 +2,11 @@ package replay
 
 import (
 	"math"
-	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/schedule"
 	"github.com/optrace/optrace/analyze/internal/selection"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/trace"
-	"github.com/optrace/optrace/op"
 )
 
 // apply changes lags. It returns the number of operations and calls that the change selects.
@@ -75,7 +73,7 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 	case NoWait:
 		g.noWait(s, v)
 	case Balance:
-		g.balance(s, v)
+		g.limit(s, v, g.recording().Balanced(s))
 	}
 	return s.Count, nil
 }
@@ -230,82 +228,11 @@ func (g *Graph) noWait(s *selection.Set, v *variant) {
 	}
 }
 
-// balance gives each device the mean of the devices' work on an operation of an operator in a step.
-func (g *Graph) balance(s *selection.Set, v *variant) {
-	f := g.forest
-	type share struct {
-		name, device int32
-		operator     string
-		step         int64
-	}
-	work := make(map[share]int64)
-	total := make(map[share]int64) // device none
-	counts := make(map[share]int64)
-	of := func(r int32) (share, bool) {
-		k := share{f.Name(r), f.Device(r), f.LauncherName(r), f.Step(r)}
-		return k, s.Rows[r] && g.isOnDevice(r) && f.Kind(r) != op.KindCollective
-	}
-	for r := range f.Rows() {
-		k, ok := of(r)
-		if !ok {
-			continue
-		}
-		all := share{k.name, none, k.operator, k.step}
-		if work[k] == 0 {
-			counts[all]++
-		}
-		work[k] += f.Duration(r)
-		total[all] += f.Duration(r)
-	}
-	g.limit(s, v, func(r int32, ns int64) int64 {
-		k, ok := of(r)
-		all := share{k.name, none, k.operator, k.step}
-		if !ok || work[k] == 0 {
-			return ns
-		}
-		mean := float64(total[all]) / float64(counts[all])
-		return int64(float64(ns) * mean / float64(work[k]))
-	})
-}
-
-// warm shortens the operations of the first step to the median of their like in the other steps. Steps are counted by
-// process. Without other steps with the operation it stays. Engines have a first execution instead.
+// warm shortens the operations of the first steps, and the first executions of engines.
 func (g *Graph) warm(v *variant) int64 {
-	type same struct {
-		process int32
-		trace.Likeness
-	}
-	f := g.forest
-	first := make(map[int32]int64)
-	for r := range f.Rows() {
-		if step, known := first[g.process[r]]; f.Has(r, trace.FlagOp|trace.FlagStep) && (!known || f.Step(r) < step) {
-			first[g.process[r]] = f.Step(r)
-		}
-	}
-	times := make(map[same][]int64)
-	s := &selection.Set{Rows: make([]bool, f.Len())}
-	for r := range f.Rows() {
-		if !f.Has(r, trace.FlagOp|trace.FlagStep) || g.begin[r] == none || g.executionOf(r) != trace.NoExecution {
-			continue
-		}
-		if f.Step(r) == first[g.process[r]] {
-			s.Add(r, true)
-		} else {
-			k := same{g.process[r], g.forest.Likeness(r)}
-			times[k] = append(times[k], f.Duration(r))
-		}
-	}
-	medians := make(map[same]int64, len(times))
-	for k, list := range times {
-		slices.Sort(list)
-		medians[k] = list[len(list)/2]
-	}
-	g.limit(s, v, func(r int32, ns int64) int64 {
-		if median, known := medians[same{g.process[r], g.forest.Likeness(r)}]; known {
-			return min(ns, median)
-		}
-		return ns
-	})
+	isOfStep := func(r int32) bool { return g.executionOf(r) == trace.NoExecution }
+	s, usual := g.recording().FirstSteps(isOfStep)
+	g.limit(s, v, usual)
 	return s.Count + g.warmEngines(v)
 }
 

@@ -1,9 +1,6 @@
 package replay
 
 import (
-	"cmp"
-	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -29,8 +26,7 @@ type Batches struct {
 // engine is an engine with the laws of its operations.
 type engine struct {
 	batching.Engine
-	samples map[lawKey][]batching.Sample
-	laws    map[lawKey]batching.Law
+	laws    batching.Laws
 	formed  batching.Formed
 	number  map[int32]int // of each request until requests are sorted
 	from    []handOver    // requests that come from other engines
@@ -44,12 +40,6 @@ type handOver struct {
 	*engine
 	number int
 	at     int32 // point
-}
-
-// lawKey names a law: an operation in executions without or with prompts.
-type lawKey struct {
-	name  int32
-	class int
 }
 
 // worker is what runs one shared execution after another: replicas of a process work on devices of their own.
@@ -92,7 +82,7 @@ func (g *Graph) enginesOf() (all []*engine) {
 		w := worker{g.process[row], g.workers[i]}
 		e := byWorker[w]
 		if e == nil {
-			e = &engine{laws: make(map[lawKey]batching.Law), samples: make(map[lawKey][]batching.Sample)}
+			e = new(engine)
 			byWorker[w] = e
 			all = append(all, e)
 		}
@@ -139,18 +129,14 @@ func (g *Graph) enginesOf() (all []*engine) {
 				own[e] += f.Duration(r)
 			}
 		case steps[x] != nil:
-			k := lawKey{f.Name(r), steps[x].Class()}
-			e.samples[k] = append(e.samples[k], batching.Sample{Load: steps[x].Load, NS: float64(f.Duration(r))})
+			e.laws.Add(f.Name(r), steps[x], f.Duration(r))
 		}
 	}
 	const little = 10
 	all = slices.DeleteFunc(all, func(e *engine) bool { return own[e] > e.Sum/little || e.Sum == 0 })
 	recorded := g.g.Recorded()
 	for _, e := range all {
-		for k, list := range e.samples {
-			e.laws[k] = e.fit(k, list, flops.IsAttention(f.Names.Operations.Values[k.name]))
-		}
-		e.samples = nil
+		e.laws.Fit(e.HasAttention, func(name int32) bool { return flops.IsAttention(f.Names.Operations.Values[name]) })
 		e.Learn()
 		e.formed = e.Form(g.plan(e, recorded, recorded), nil)
 	}
@@ -177,112 +163,6 @@ func (g *Graph) endsOfOwn() map[int32][]int32 {
 		}
 	}
 	return ends
-}
-
-// turns returns the engines that serve one request after the other: an execution is the time from a request's first
-// operation to its last one, and its load. Requests wait for the one before. Those of loops do not.
-func (g *Graph) turns(byRoot map[int32]*engine) (all []*engine) {
-	f := g.forest
-	byRequest := make(map[int32]*batching.Step)
-	devices := make(map[int32]int32)
-	for r := range f.Rows() {
-		root := g.owner[r]
-		e, isRoot := byRoot[root]
-		if g.begin[r] == none || !f.CountsInSums(r) || !isRoot || e != nil || g.loops[g.process[root]] ||
-			g.executionOf(r) != trace.NoExecution {
-			continue
-		}
-		s := byRequest[root]
-		if s == nil {
-			s = &batching.Step{Row: root, From: g.begin[r], To: g.end[r], Execution: r, New: 1, Links: 1, Prompts: 1}
-			byRequest[root], devices[root] = s, f.Device(r)
-		}
-		if g.g.slack(g.begin[r], s.From) > 0 {
-			s.From, s.Execution, devices[root] = g.begin[r], r, f.Device(r)
-		}
-		if g.g.slack(s.To, g.end[r]) > 0 {
-			s.To = g.end[r]
-		}
-	}
-	byWorker := make(map[worker]*engine)
-	for _, root := range g.roots {
-		s := byRequest[root]
-		if s == nil {
-			continue
-		}
-		s.Start, s.End = g.g.At(s.From), g.g.At(s.To)
-		s.Load.Weight = float64(s.End - s.Start)
-		w := worker{g.process[root], devices[root]}
-		if byWorker[w] == nil {
-			byWorker[w] = &engine{single: true}
-			all = append(all, byWorker[w])
-		}
-		byWorker[w].Steps = append(byWorker[w].Steps, *s)
-	}
-	return slices.DeleteFunc(all, func(e *engine) bool { return !g.takesTurns(e, byRoot) })
-}
-
-// takesTurns finds the requests of an engine that serves one after the other. It reports false if they are few, overlap, or
-// rarely begin right behind the one that they wait for.
-func (g *Graph) takesTurns(e *engine, byRoot map[int32]*engine) bool {
-	const few, right = 20, 10
-	slices.SortStableFunc(e.Steps, func(a, b batching.Step) int { return cmp.Compare(a.Start, b.Start) })
-	overlaps, behind, late := 0, 0, 0
-	for i := range e.Steps {
-		s := &e.Steps[i]
-		arrival := g.g.At(g.begin[s.Row])
-		if p := g.forest.Tree.Parent[s.Execution]; p != trace.NoRow && p != s.Row && g.begin[p] != none && // of its own turn
-			g.g.At(g.begin[p]) >= arrival && (i == 0 || g.g.At(g.begin[p]) >= e.Steps[i-1].End) {
-			s.From, s.Start = g.begin[p], g.g.At(g.begin[p])
-			s.Load.Weight = float64(s.End - s.Start)
-		}
-		s.Execution = trace.NoExecution
-		if i > 0 {
-			switch end := e.Steps[i-1].End; {
-			case s.Start < end:
-				overlaps++
-			case arrival >= end:
-			case right*(s.Start-end) <= s.Start-arrival:
-				behind++
-			default:
-				late++
-			}
-		}
-		e.Served = append(e.Served, batching.Request{
-			Root: s.Row, End: g.end[s.Row], Arrival: arrival, Duration: g.g.slack(g.begin[s.Row], g.end[s.Row]),
-			First: int32(i), Last: int32(i), Loads: []batching.Load{s.Load}, Prompt: 1,
-		})
-	}
-	if len(e.Steps) < enough || few*overlaps > len(e.Steps) || behind == 0 || late > behind {
-		return false
-	}
-	for i := range e.Served {
-		byRoot[e.Served[i].Root] = e
-	}
-	return true
-}
-
-// enough is the least number of executions of an engine.
-const enough = 10
-
-// fit returns the law of an operation. Attention grows with the weights for it, everything else with the weights.
-// Without weights for attention, it grows with the weights and their pairs.
-func (e *engine) fit(k lawKey, list []batching.Sample, isAttention bool) batching.Law {
-	pairs := batching.Load{Attention: 1, Context: 1}
-	single := e.samples[lawKey{k.name, 0}]
-	switch {
-	case !isAttention:
-		return batching.Fit(list, batching.Load{}, batching.Load{Weight: 1})
-	case !e.HasAttention:
-		return batching.Fit(list, batching.Load{}, batching.Load{Weight: 1}, pairs)
-	case len(single) == 0:
-		return batching.Fit(list, batching.Load{}, pairs)
-	}
-	law := batching.Fit(single, batching.Load{}, batching.Load{Context: 1})
-	if k.class > 0 {
-		law = batching.Fit(list, law.Per, batching.Load{Attention: 1})
-	}
-	return law
 }
 
 // executionOf returns the outermost execution of a row.
@@ -406,7 +286,7 @@ func (g *Graph) plan(e *engine, recorded, v *variant) batching.Plan {
 		g.g.back(v, s.To, v.Time(begin), func(edge edge, _, ns int64, ok bool) {
 			l := batching.Law{}
 			if ok && g.isTimeOf(edge) && g.executionOf(edge.owner) == s.Execution {
-				l = e.laws[lawKey{g.forest.Name(edge.owner), s.Class()}]
+				l = e.laws.Of(g.forest.Name(edge.owner), s)
 			}
 			if l.At(s.Load) < 1 {
 				l = batching.Law{Fixed: 1}
@@ -542,42 +422,4 @@ func (g *Graph) warmEngines(v *variant) (n int64) {
 		n++
 	}
 	return n
-}
-
-// replicas returns the groups of engines with the same operations and requests of their own.
-func (g *Graph) replicas() [][]*engine {
-	number := make(map[string]int) // of groups, by the names of operations
-	var all [][]*engine
-	for _, e := range g.engines() {
-		if e.passes || e.single {
-			continue
-		}
-		names := make(map[int32]bool)
-		for k := range e.laws {
-			names[k.name] = true
-		}
-		key := fmt.Sprint(slices.Sorted(maps.Keys(names)))
-		if _, known := number[key]; !known {
-			number[key] = len(all)
-			all = append(all, nil)
-		}
-		all[number[key]] = append(all[number[key]], e)
-	}
-	const most = 64 // as for the change
-	return slices.DeleteFunc(all, func(group []*engine) bool { return len(group) < 2 || len(group) > most })
-}
-
-// evenly returns the durations of the requests of replicas that get them in turn, by root, and the last end.
-func (g *Graph) evenly(recorded, v *variant, without map[int32]bool) (ns map[int32]float64, end float64) {
-	ns = make(map[int32]float64)
-	for _, group := range g.replicas() {
-		var engines []*batching.Engine
-		var plans []batching.Plan
-		for _, e := range group {
-			engines = append(engines, &e.Engine)
-			plans = append(plans, g.plan(e, recorded, v))
-		}
-		end = max(end, batching.FormEvenly(engines, plans, without, ns))
-	}
-	return ns, end
 }

@@ -201,7 +201,7 @@ func (g *Graph) SavedByRequest(billed func(row int32) int64) map[int32]int64 {
 				continue
 			}
 			s := &f.Steps[i]
-			l := e.laws[lawKey{g.forest.Name(r), s.Class()}]
+			l := e.laws.Of(g.forest.Name(r), s)
 			f.plan.Costs[i].Device.Add(l, 1)
 			whole += float64(billed(r))
 			lawful += l.At(s.Load)

@@ -36,35 +36,35 @@ func Find(f *trace.Forest, owner []int32) *Loops {
 
 // findProcesses finds the process of each row: of an operation by service and rank, of a span the one with the smallest
 // rank below it, the process of the span above it, or else of its service.
-func (g *Loops) findProcesses() {
-	f := g.forest
+func (l *Loops) findProcesses() {
+	f := l.forest
 	byLane := f.Processes()
 	place := placesOf(f, byLane)
-	g.Process = slices.Repeat([]int32{none}, f.Len())
+	l.Process = slices.Repeat([]int32{none}, f.Len())
 	for r := range f.Rows() {
 		if !f.Has(r, trace.FlagOp) {
 			continue
 		}
 		of := byLane[f.Lane(r)]
-		g.Process[r] = of
+		l.Process[r] = of
 		for p := f.Tree.Parent[r]; p != trace.NoRow && !f.Has(p, trace.FlagOp); p = f.Tree.Parent[p] {
-			if g.Process[p] != none && place[g.Process[p]] <= place[of] {
+			if l.Process[p] != none && place[l.Process[p]] <= place[of] {
 				break
 			}
-			g.Process[p] = of
+			l.Process[p] = of
 		}
 	}
 	next := int32(len(byLane))
 	services := make(map[string]int32)
 	for r := range f.Rows() {
-		if g.Process[r] != none {
+		if l.Process[r] != none {
 			continue
 		}
 		top := r
-		for f.Tree.Parent[top] != trace.NoRow && g.Process[top] == none {
+		for f.Tree.Parent[top] != trace.NoRow && l.Process[top] == none {
 			top = f.Tree.Parent[top]
 		}
-		of := g.Process[top]
+		of := l.Process[top]
 		if of == none {
 			name := f.Node(top).Service()
 			if _, known := services[name]; !known {
@@ -73,11 +73,11 @@ func (g *Loops) findProcesses() {
 			}
 			of = services[name]
 		}
-		for p := r; p != trace.NoRow && g.Process[p] == none; p = f.Tree.Parent[p] {
-			g.Process[p] = of
+		for p := r; p != trace.NoRow && l.Process[p] == none; p = f.Tree.Parent[p] {
+			l.Process[p] = of
 		}
 	}
-	g.Loops = slices.Repeat([]bool{true}, int(next))
+	l.Loops = slices.Repeat([]bool{true}, int(next))
 }
 
 // placesOf returns the place of each process in the order of ranks, then of services.
@@ -95,49 +95,49 @@ func placesOf(f *trace.Forest, byLane []int32) []int32 {
 
 // findRoots finds the requests, and the processes whose requests overlap. The steps of a loop may overlap, too: the
 // device still works for one while the host begins the next. They are no requests.
-func (g *Loops) findRoots() {
-	f := g.forest
+func (l *Loops) findRoots() {
+	f := l.forest
 	isPlaced := func(r int32) bool {
 		return f.Flags(r)&(trace.FlagStart|trace.FlagDuplicate|trace.FlagRepeat) == trace.FlagStart
 	}
 	for r := range f.Rows() {
-		if g.owner[r] == r && isPlaced(r) && f.ExecutionOf(r, g.owner) == trace.NoExecution {
-			g.Roots = append(g.Roots, r)
+		if l.owner[r] == r && isPlaced(r) && f.ExecutionOf(r, l.owner) == trace.NoExecution {
+			l.Roots = append(l.Roots, r)
 		}
 	}
-	slices.SortFunc(g.Roots, f.CompareStart)
-	before := slices.Repeat([]int32{none}, len(g.Loops)) // by process
-	isStep := g.numbered()
-	g.Ends = make(map[int32]int64)
-	for _, r := range g.Roots {
-		p := g.Process[r]
+	slices.SortFunc(l.Roots, f.CompareStart)
+	before := slices.Repeat([]int32{none}, len(l.Loops)) // by process
+	isStep := l.numbered()
+	l.Ends = make(map[int32]int64)
+	for _, r := range l.Roots {
+		p := l.Process[r]
 		if last := before[p]; last != none && f.Start(r) < f.End(last) {
-			g.Loops[p] = g.Loops[p] && isStep[p]
-			g.Ends[last] = f.Start(r)
+			l.Loops[p] = l.Loops[p] && isStep[p]
+			l.Ends[last] = f.Start(r)
 		}
 		if last := before[p]; last == none || f.End(r) > f.End(last) {
 			before[p] = r
 		}
 	}
-	maps.DeleteFunc(g.Ends, func(r int32, _ int64) bool { return !g.Loops[g.Process[r]] })
+	maps.DeleteFunc(l.Ends, func(r int32, _ int64) bool { return !l.Loops[l.Process[r]] })
 	stepped := make(map[int32]bool) // roots that are step spans or have some below them
 	for r := range f.Rows() {
 		if f.Flags(r)&(trace.FlagOp|trace.FlagStep) == trace.FlagStep {
-			stepped[g.owner[r]] = true
+			stepped[l.owner[r]] = true
 		}
 	}
-	g.Roots = slices.DeleteFunc(g.Roots, func(r int32) bool {
-		return g.Loops[g.Process[r]] && (len(g.Ends) > 0 || stepped[r])
+	l.Roots = slices.DeleteFunc(l.Roots, func(r int32) bool {
+		return l.Loops[l.Process[r]] && (len(l.Ends) > 0 || stepped[r])
 	})
 }
 
 // numbered reports for each process whether its roots are the steps of a loop: each has operations of one step, and
 // the steps follow each other.
-func (g *Loops) numbered() []bool {
-	f := g.forest
+func (l *Loops) numbered() []bool {
+	f := l.forest
 	steps := make(map[int32]op.Int)
 	for r := range f.Rows() {
-		if o := g.owner[r]; o != trace.NoRow && int(o) < f.Len() && f.Has(r, trace.FlagOp) {
+		if o := l.owner[r]; o != trace.NoRow && int(o) < f.Len() && f.Has(r, trace.FlagOp) {
 			step := op.Int{V: f.Step(r), Known: f.Has(r, trace.FlagStep)}
 			if before, known := steps[o]; known && before != step {
 				step.Known = false
@@ -145,10 +145,10 @@ func (g *Loops) numbered() []bool {
 			steps[o] = step
 		}
 	}
-	isStep := slices.Repeat([]bool{true}, len(g.Loops))
+	isStep := slices.Repeat([]bool{true}, len(l.Loops))
 	last := make(map[int32]int64)
-	for _, r := range g.Roots {
-		p := g.Process[r]
+	for _, r := range l.Roots {
+		p := l.Process[r]
 		before, known := last[p]
 		isStep[p] = isStep[p] && steps[r].Known && (!known || before < steps[r].V)
 		last[p] = steps[r].V

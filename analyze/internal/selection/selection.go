@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/pattern"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
@@ -307,23 +306,6 @@ func (g *Recording) AddHosts(s *Set) {
 		s.Rows[h] = true
 	}
 	g.AddBelow(s)
-}
-
-// Typical returns the median duration of like calls.
-func (g *Recording) Typical(s *Set) map[trace.Likeness]int64 {
-	times := make(map[trace.Likeness]*[]int64)
-	for r := range g.Forest.Rows() {
-		if s.Rows[r] {
-			list := order.At(times, g.Forest.Likeness(r))
-			*list = append(*list, g.Forest.Duration(r))
-		}
-	}
-	medians := make(map[trace.Likeness]int64, len(times))
-	for k, list := range times {
-		slices.Sort(*list)
-		medians[k] = (*list)[len(*list)/2]
-	}
-	return medians
 }
 
 // AddPairs adds, in recordings without launchers, the operations of hosts that run as often as selected operations of a

@@ -1,0 +1,108 @@
+// Package alike finds calls that do the same work.
+package alike
+
+import (
+	"slices"
+
+	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/trace"
+)
+
+// Calls are the calls of an operation on devices with equal shapes, by start. Rest are all but the first on each device.
+type Calls struct {
+	Rows, First, Rest []int32
+	Median            int64 // of Rest, in ns
+	// IsUnlike is set for calls in shared executions of unlike loads: what they work on differs.
+	IsUnlike bool
+}
+
+// Find returns the calls of the named operations, by name.
+func Find(f *trace.Forest, names map[string]bool) map[string][]Calls {
+	wanted := make([]bool, len(f.Names.Operations.Values))
+	for i, name := range f.Names.Operations.Values {
+		wanted[i] = names[name]
+	}
+	byShape := make(map[trace.Likeness][]int32)
+	for r := range f.Rows() {
+		if !f.CountsInSums(r) || !wanted[f.Name(r)] || !f.IsDeviceSide(r) || !f.Has(r, trace.FlagStart) {
+			continue
+		}
+		if s := f.Likeness(r); s.FLOPs > 0 || s.Elements > 0 {
+			byShape[s] = append(byShape[s], r)
+		}
+	}
+	all := make(map[string][]Calls)
+	for s, rows := range byShape {
+		slices.SortFunc(rows, f.CompareStart)
+		if c := callsOf(f, rows); len(c.Rest) > 0 {
+			name := f.Names.Operations.Values[s.Name]
+			all[name] = append(all[name], c)
+		}
+	}
+	for _, list := range all {
+		slices.SortFunc(list, func(a, b Calls) int { return f.CompareStart(a.Rows[0], b.Rows[0]) })
+	}
+	return all
+}
+
+// callsOf separates the first call on each device from the others.
+func callsOf(f *trace.Forest, rows []int32) Calls {
+	c := Calls{Rows: rows, IsUnlike: !likeLoad(f, rows)}
+	seen := make(map[int32]bool)
+	var durations []int64
+	for _, r := range rows {
+		if d := f.Device(r); !seen[d] {
+			seen[d] = true
+			c.First = append(c.First, r)
+			continue
+		}
+		c.Rest = append(c.Rest, r)
+		durations = append(durations, f.Duration(r))
+	}
+	if len(durations) > 0 {
+		c.Median = sketch.Median(durations)
+	}
+	return c
+}
+
+// Load is what a shared execution works on, as far as it is known.
+type Load struct{ Weight, Attention, Links int64 }
+
+// LoadOf returns the load of an execution.
+func LoadOf(x *trace.Execution) Load {
+	sum := func(list []int64) (n int64) {
+		for _, w := range list {
+			n += w
+		}
+		return n
+	}
+	return Load{sum(x.Weights), sum(x.Attention), int64(x.Links)}
+}
+
+// IsLike reports whether a has at most a quarter more work than b, and the other way round.
+func (a Load) IsLike(b Load) bool {
+	isLike := func(a, b int64) bool { return 4*a <= 5*b && 4*b <= 5*a }
+	return isLike(a.Weight, b.Weight) && isLike(a.Attention, b.Attention) && isLike(a.Links, b.Links)
+}
+
+// likeLoad reports whether the shared executions of rows have like loads. Without any it holds.
+func likeLoad(f *trace.Forest, rows []int32) bool {
+	of := f.Executions.Of
+	if of == nil {
+		return true
+	}
+	var first *Load
+	for _, r := range rows {
+		here := Load{}
+		if of[r] != trace.NoExecution {
+			here = LoadOf(&f.Executions.List[of[r]])
+		}
+		if first == nil {
+			first = &here
+		}
+		if !here.IsLike(*first) {
+			return false
+		}
+	}
+	return true
+}
