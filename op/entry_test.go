@@ -82,8 +82,16 @@ func TestValidate(t *testing.T) {
 	e.OutputShape = make(op.Shape, op.MaxRank)
 	e.InputShapes = make([]op.Shape, op.MaxInputs)
 	e.Start = op.Known(math.MaxInt64 - e.Duration)
+	e.Warn = op.WarnDroppedLinks<<1 - 1
 	if err := e.Validate(); err != nil {
 		t.Errorf("what is just allowed: %v", err)
+	}
+	e.Duration, e.AdjustedCount = 0, 1
+	for _, v := range []*op.Int{&e.OutputElements, &e.MemoryBytes, &e.FLOPs, &e.Rank} {
+		*v = op.Known(0)
+	}
+	if err := e.Validate(); err != nil {
+		t.Errorf("the least that is allowed: %v", err)
 	}
 	e.Operation = ""
 	e.Duration = -1
@@ -266,7 +274,7 @@ func TestInferKind(t *testing.T) {
 		{op.KindCollective, op.RuleLibrary, op.KindCollective, "ncclDevKernel_AllReduce_Sum_f32_RING_LL; " +
 			"rcclGenericKernel; HCCL_x; oneccl_x; mscclKernel"},
 		{op.KindCollective, op.RuleName, op.KindCollective, "allreduce; c10d::AllReduce_; all_gather_into_tensor; " +
-			"all_reduce; All-Reduce.3; MPI_Alltoallv; reduce_scatter; KJTAllToAllSplits"},
+			"all_reduce; All-Reduce.3; MPI_Alltoallv; reduce_scatter; KJTAllToAllSplits; (anonymous namespace)::all_reduce"},
 		{op.KindCollective, op.RuleName, op.KindCompute, "broadcast_coalesced; isend; RECV; record_param_comms; " +
 			"c10d::broadcast_; void gemm<AllReduceEpilogue>(comm); triton_poi_fused_all_reduce_3"},
 		{op.KindCompute, op.RuleDefault, op.KindCollective,

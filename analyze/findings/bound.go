@@ -158,16 +158,21 @@ func (l *list) detail(by path.BoundBy, largest string) string {
 		var mostly []string
 		for _, h := range l.hostParts() {
 			if len(mostly) < 2 && 10*h.ns >= by.HostNS {
-				mostly = append(mostly, l.named(h.name)+" "+units.Duration(h.ns))
+				mostly = append(mostly, l.named(h.name)+" ("+units.Duration(h.ns)+")")
 			}
 		}
 		text := ""
 		if len(mostly) > 0 {
-			text = " It was mostly in " + strings.Join(mostly, " and ") + "."
+			text = " The host was mostly in " + strings.Join(mostly, " and ") + "."
 		}
 		if !l.byRequest && len(l.Extent.Devices) > 0 {
-			text += " The devices worked for " +
-				units.Duration((l.whole*l.devicesNum-by.HostNS-by.IdleNS)/l.devicesNum) + "." + l.launchedBy()
+			worked := units.Duration((l.whole*l.devicesNum - by.HostNS - by.IdleNS) / l.devicesNum)
+			if l.devicesNum > 1 {
+				text += " The devices worked for " + worked + " on average."
+			} else {
+				text += " The device worked for " + worked + "."
+			}
+			text += l.launchedBy()
 		}
 		return text
 	case "idle time":
@@ -219,7 +224,7 @@ func (l *list) launchedBy() string {
 		return ""
 	}
 	add("no known operator", l.Operators.Unattributed.SumNS)
-	return " Their work was launched by " + strings.Join(by, ", ") + "."
+	return " Device work was launched by " + strings.Join(by, ", ") + "."
 }
 
 // hostParts divides the time of the host by operation, the largest part first.
@@ -250,14 +255,14 @@ func (l *list) idleText() string {
 	}
 	var by []string
 	for _, p := range []boundPart{
-		{"a launch that came late", host}, {"queueing", queue}, {"causes that are not known", other},
+		{"late launches", host}, {"queueing", queue}, {"unknown causes", other},
 	} {
 		if 100*p.ns >= l.whole*l.devicesNum {
-			by = append(by, units.Percent(float64(p.ns)/float64(l.whole*l.devicesNum))+" by "+p.name)
+			by = append(by, p.name+" "+units.Percent(float64(p.ns)/float64(l.whole*l.devicesNum)))
 		}
 	}
 	if len(by) == 0 {
 		return ""
 	}
-	return " Of idle time and the host's together, of the whole: " + strings.Join(by, ", ") + "."
+	return " Causes of idle and host time: " + strings.Join(by, ", ") + "."
 }

@@ -26,15 +26,15 @@ func TestBoundNamesLaunchingOperators(t *testing.T) {
 	}{
 		{"unknown", nil, "5 operations of 0 names ran."},
 		{"none with a twentieth", of(96, row("a", 4)), "5 operations of 0 names ran."},
-		{"one", of(4, row("a", 96)), "Their work was launched by a (96.0 %)."},
+		{"one", of(4, row("a", 96)), "Device work was launched by a (96.0 %)."},
 		{
 			"some unknown", of(40, row("a", 55), row("b", 5)),
-			"Their work was launched by a (55.0 %), b (5.0 %), no known operator (40.0 %).",
+			"Device work was launched by a (55.0 %), b (5.0 %), no known operator (40.0 %).",
 		},
-		{"the others", of(0, row("a", 60), row(key.Other, 40)), "Their work was launched by a (60.0 %)."},
+		{"the others", of(0, row("a", 60), row(key.Other, 40)), "Device work was launched by a (60.0 %)."},
 		{
 			"more than three", of(0, row("a", 40), row("b", 30), row("c", 20), row("d", 10)),
-			"Their work was launched by a (40.0 %), b (30.0 %), c (20.0 %).",
+			"Device work was launched by a (40.0 %), b (30.0 %), c (20.0 %).",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

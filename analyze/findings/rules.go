@@ -128,12 +128,13 @@ func (l *list) claim(c *candidate) {
 		return
 	}
 	f.SavedNS = op.Known(min(c.saving.NS, l.whole))
-	const estimated = 20 // the part of a gain by which the estimate of its size may be wrong
-	low := max(0, c.saving.LowNS-c.saving.NS/estimated)
-	high := min(l.whole, max(c.saving.HighNS, c.saving.NS)+c.saving.NS/estimated)
+	const part = 20 // of a gain, by which the estimate of its size may be wrong
+	estimated := c.saving.NS / part
+	low := max(0, c.saving.LowNS-estimated)
 	if c.atMost {
-		low = 0
+		low, estimated = 0, 0
 	}
+	high := min(l.whole, max(c.saving.HighNS, c.saving.NS)+estimated)
 	if len(c.changes) > 0 || c.saving.HighNS > 0 {
 		f.SavedLowNS, f.SavedHighNS = op.Known(low), op.Known(high)
 	}

@@ -263,7 +263,7 @@ func (l *list) inCalls(idle int64, isRange map[string]bool) string {
 	for i := range l.Extent.Calls {
 		c := &l.Extent.Calls[i]
 		if ns := min(c.TimeNS/l.devicesNum, idle); isRange[c.Operation] && 10*ns >= idle && len(most) < 3 {
-			most = append(most, l.named(c.Operation)+" "+units.Duration(ns))
+			most = append(most, l.named(c.Operation)+" ("+units.Duration(ns)+")")
 		}
 	}
 	if most == nil {
@@ -287,7 +287,7 @@ func (l *list) startUp() []candidate {
 			if names == nil {
 				where = whereGap(h.Longest, h.Operation)
 			}
-			names = append(names, l.named(h.Operation)+" "+units.Duration(h.FirstNS/l.devicesNum))
+			names = append(names, l.named(h.Operation)+" ("+units.Duration(h.FirstNS/l.devicesNum)+")")
 		}
 	}
 	if names == nil || len(l.Extent.Devices) == 0 {

@@ -186,10 +186,41 @@ func TestBuilderBoundsShapes(t *testing.T) {
 		b.Reset()
 		b.Str(attrkey.Name, "matmul")
 		b.Str(attrkey.InputShapes, "["+many+"[1]]")
+		b.Str(attrkey.OutputShape, "[2,3]")
 	})
 	e, _ := b.Entry()
 	if len(e.InputShapes) != op.MaxInputs || e.Warn != op.WarnShapeTruncated || allocated > 100 {
 		t.Errorf("%d inputs, warnings %q, %g allocations", len(e.InputShapes), e.Warn, allocated)
+	}
+	check.Equal(t, "elements beside truncated inputs", op.Known(6), e.OutputElements)
+}
+
+// An output of the most dimensions is whole unless the span says that it was truncated.
+func TestElementsOfDeepOutput(t *testing.T) {
+	deep := make([]int64, op.MaxRank)
+	for i := range deep {
+		deep[i] = 1
+	}
+	for _, test := range []struct {
+		warn op.Warning
+		want op.Int
+	}{{0, op.Known(1)}, {op.WarnShapeTruncated, op.Int{}}} {
+		e := build(t, nil, func(b *attrmap.Builder) {
+			b.SetInts(b.Target(attrkey.OutputShape), deep)
+			b.Warn(test.warn)
+		})
+		check.Equal(t, "elements", test.want, e.OutputElements)
+	}
+}
+
+// The first device has the index 0. There is one host.
+func TestDeviceOfTorch(t *testing.T) {
+	for device, want := range map[string]string{"cuda": "cuda:0", "cpu": "cpu"} {
+		e := build(t, nil, func(b *attrmap.Builder) {
+			b.Str("pytorch.device.type", device)
+			b.Int("pytorch.device.index", 0)
+		})
+		check.Equal(t, "device", want, e.DeviceID)
 	}
 }
 
