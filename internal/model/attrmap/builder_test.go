@@ -213,6 +213,43 @@ func TestElementsOfDeepOutput(t *testing.T) {
 	}
 }
 
+// Lists of integers mean the same as their text, up to and beyond each limit.
+func TestIntListsAreTheirText(t *testing.T) {
+	deep := slices.Repeat([]int64{1}, op.MaxRank+1)
+	many := func(n int) (ends []int) {
+		for i := range n {
+			ends = append(ends, i+1)
+		}
+		return ends
+	}
+	for _, test := range []struct {
+		dims []int64
+		ends []int
+	}{
+		{[]int64{}, nil}, {[]int64{}, []int{0}}, {[]int64{2, 3}, []int{1, 2}}, {[]int64{2, 3}, []int{0, 2}},
+		{[]int64{op.Dynamic, 4}, []int{2}}, {[]int64{op.Dynamic - 1, 4}, []int{2}},
+		{deep[1:], []int{op.MaxRank}}, {deep, []int{op.MaxRank + 1}}, {deep, []int{1, op.MaxRank + 1}},
+		{slices.Repeat([]int64{1}, op.MaxInputs), many(op.MaxInputs)},
+		{slices.Repeat([]int64{1}, op.MaxInputs+1), many(op.MaxInputs + 1)},
+	} {
+		shapes := make([]op.Shape, 0)
+		start := 0
+		for _, end := range test.ends {
+			shapes = append(shapes, test.dims[start:end:end])
+			start = end
+		}
+		text := build(t, nil, func(b *attrmap.Builder) {
+			b.SetList(b.Target(attrkey.InputShapes), op.AppendShapesJSON(nil, shapes))
+			b.SetList(b.Target(attrkey.OutputShape), append(op.Shape{}, test.dims...).AppendJSON(nil))
+		})
+		lists := build(t, nil, func(b *attrmap.Builder) {
+			b.SetIntLists(b.Target(attrkey.InputShapes), test.dims, test.ends)
+			b.SetInts(b.Target(attrkey.OutputShape), test.dims)
+		})
+		check.Equal(t, fmt.Sprintf("%d dimensions in %d lists", len(test.dims), len(test.ends)), text, lists)
+	}
+}
+
 // The first device has the index 0. There is one host.
 func TestDeviceOfTorch(t *testing.T) {
 	for device, want := range map[string]string{"cuda": "cuda:0", "cpu": "cpu"} {

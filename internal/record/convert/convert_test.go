@@ -3,6 +3,7 @@ package convert_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -244,6 +245,27 @@ func TestAncestor(t *testing.T) {
 			func(s *op.Span) {
 				s.Links = []op.Link{{TraceID: op.TraceID(parent.TraceID()), SpanID: op.SpanID(parent.SpanID())}}
 				s.Extra = &op.Extra{DroppedLinks: 7}
+			},
+		},
+		"weights of a link": {
+			func(d *span.Data) {
+				d.Links = []sdktrace.Link{{SpanContext: parent, Attributes: []attribute.KeyValue{
+					attribute.Int(attrkey.LinkWeight, 5), attribute.String(attrkey.LinkAttention, "6"), attribute.Int("x", 7),
+				}}}
+			},
+			func(s *op.Span) {
+				s.Links = []op.Link{{TraceID: op.TraceID(parent.TraceID()), SpanID: op.SpanID(parent.SpanID()),
+					Weight: op.Known(5), Attention: op.Known(6)}}
+			},
+		},
+		"more links than are kept": {
+			func(d *span.Data) {
+				d.Links, d.DroppedLinks = slices.Repeat([]sdktrace.Link{{SpanContext: parent}}, op.MaxLinks+2), 7
+			},
+			func(s *op.Span) {
+				link := op.Link{TraceID: op.TraceID(parent.TraceID()), SpanID: op.SpanID(parent.SpanID())}
+				s.Links = slices.Repeat([]op.Link{link}, op.MaxLinks)
+				s.Extra = &op.Extra{DroppedLinks: 9}
 			},
 		},
 		"end before the start": {func(d *span.Data) { d.End = d.Start.Add(-time.Second) },
