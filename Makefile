@@ -78,7 +78,7 @@ fuzz: ## every fuzz target for FUZZTIME runs; SLICE=TEXT chooses a fifth of them
 
 mutation: ## mutants of the packages MUTATE that their tests do not detect
 	@# A mutant may take many times as long as the tests, which must not come from the cache: it has to be compiled.
-	@set -e; ulimit -v 16000000; export GOWORK=off GOFLAGS="$(GOFLAGS) -count=1"; for p in $(MUTATE); do echo "== mutation $$p"; \
+	@set -e; ulimit -v 16000000; ulimit -t 300; export GOWORK=off GOFLAGS="$(GOFLAGS) -count=1"; for p in $(MUTATE); do echo "== mutation $$p"; \
 		nice -n 19 $(GO) run $(GREMLINS) unleash --timeout-coefficient 20 $$p; done
 
 bench: ## every benchmark, long enough to show that it runs; CONTRIBUTING.md says how to compare

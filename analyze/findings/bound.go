@@ -86,7 +86,7 @@ type boundPart struct {
 	ns   int64
 }
 
-// betweenSteps is the part of the time in which the devices are idle between the steps of a loop.
+// betweenSteps names the idle time of devices between the steps of a loop.
 const betweenSteps = "the host between steps"
 
 // bound states the largest part of the time, or the two largest if no part reaches half.
@@ -200,7 +200,7 @@ func (l *list) detail(by path.BoundBy, largest string) string {
 	return fmt.Sprintf(" %s of %s ran.", units.Plural(l.Total.Count, "operation"), units.Plural(int64(names), "name"))
 }
 
-// launchedBy names the operators that launched most of the device work, "" if no operator is known.
+// launchedBy names the main launchers of device work, "" without known operators.
 func (l *list) launchedBy() string {
 	if l.Total.SumNS == 0 {
 		return ""

@@ -26,7 +26,7 @@ func (l *list) alike(operations []profile.Operation) map[string][]alike.Calls {
 func (l *list) unevenCalls() (all []candidate) {
 	const (
 		slower = 2
-		few    = 4 // the part of the time that calls with unlike work may have, as the replay shortens them too
+		few    = 4 // the part of the time of calls with unlike work, at most: the replay shortens them too
 	)
 	rows := slices.DeleteFunc(l.onDevices(op.KindCompute), func(o profile.Operation) bool { return o.FLOPs <= 0 })
 	calls := l.alike(rows)

@@ -4,23 +4,23 @@ import (
 	"github.com/optrace/optrace/analyze/replay"
 )
 
-// candidate is a change that may be worth making.
+// candidate is a possible change.
 type candidate struct {
 	Finding
 	// changes are replayed together, unless saving is known. Without any, saving is an estimate.
 	changes []replay.Change
 	saving  replay.Saving
-	// atMost is set for a change that cannot save all of it, such as code that has to run somewhere.
+	// atMost is set for a change with an unknown smaller gain, such as moving code elsewhere.
 	atMost bool
-	// most bounds what the changes save, 0 if unknown.
+	// most bounds the gain, 0 if unknown.
 	most int64
-	// isEffect is set for a time that other causes can explain. They come first, and it is left out beside them.
+	// isEffect is set for a time with other possible causes. They come first and displace it.
 	isEffect bool
-	// isGeneral is set for a change that includes more specific ones. It saves what these leave.
+	// isGeneral is set for a change beyond more specific ones. It saves the rest.
 	isGeneral bool
 }
 
-// replay sets s to what changes save. It reports false for changes that select nothing.
+// replay sets s to the gain of changes. It reports false for an empty selection.
 func (l *list) replay(s *replay.Saving, changes []replay.Change) bool {
 	if len(changes) == 0 {
 		return true
@@ -33,10 +33,10 @@ func (l *list) replay(s *replay.Saving, changes []replay.Change) bool {
 	return err == nil
 }
 
-// most returns about the most that changes save, if that is known without a replay. A change of the work of one request
-// saves time of the requests that queue behind it, too: of queued requests.
+// most returns an upper bound of the gain, if one is known without a replay. A change of one request's work saves time
+// of the requests queued behind it, too.
 func (l *list) most(changes []replay.Change) (ns int64, known bool) {
-	const queued = 30 // an assumption, above queues that servers keep
+	const queued = 30 // an assumption, above the queues of real servers
 	if len(changes) != 1 || l.Replay == nil {
 		return 0, false
 	}

@@ -27,11 +27,11 @@ type uneven struct {
 	// ns is the operation time above the mean, p the probability of such an excess by chance.
 	ns int64
 	p  float64
-	// graded is set if other devices differ as well, counted if nothing but the number of operations tells its work.
+	// graded is set if other devices differ as well, counted if only the number of operations tells its work.
 	graded, counted bool
 }
 
-// blamed is a device that holds up the others in the collectives of a group.
+// blamed is the device with the largest delay of the others in the collectives of a group.
 type blamed struct {
 	*collective.Lateness
 	device int
@@ -40,7 +40,7 @@ type blamed struct {
 	p  float64
 }
 
-// stragglers finds a device that comes last to collectives, or one with more work or slower work than its like.
+// stragglers finds a device last at collectives, or one with more or slower work than its like.
 func (l *list) stragglers() []candidate {
 	most := l.mostWork()
 	late := l.late
@@ -72,7 +72,7 @@ func (l *list) stragglers() []candidate {
 		f.Evidence = []Evidence{about("device", most.Label(true)), figure("chance", most.p, "ratio")}
 		c := candidate{Finding: f}
 		c.changes = l.evenOut(most, &c.Finding)
-		if l.isPipeline() { // the other stages wait for it: a replay does not know which sends they wait for
+		if l.isPipeline() { // the other stages wait for it: a replay does not know for which sends
 			c.changes = nil
 			c.atMost = true
 			more := most.ns * l.devicesNum / max(1, l.devicesNum-1) // than the others
@@ -83,7 +83,7 @@ func (l *list) stragglers() []candidate {
 	return nil
 }
 
-// isPipeline reports whether the devices are stages of a pipeline, which work on the microbatches of a step.
+// isPipeline reports whether the devices are stages of a pipeline and share the microbatches of a step.
 func (l *list) isPipeline() bool { return l.Forest != nil && steps.PipelineOf(l.Forest) != nil }
 
 // evenOut adds to f what the device does, and returns the change that ends it: the mean work on each device, or the
@@ -213,7 +213,7 @@ func (l *list) mostWork() *uneven {
 	return u
 }
 
-// services counts the services with operations on devices. Those of a server have work of their own, such as prompts.
+// services counts the services with operations on devices. A server's services differ in work: prompts and tokens.
 func (l *list) services() int {
 	of := make(map[string]bool)
 	if l.Forest != nil {

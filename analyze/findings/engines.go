@@ -43,7 +43,7 @@ func engineText(e *engines.Engine) string {
 	var shares []string
 	most := 0.0
 	part := ""
-	all := 0.0 // of the requests that state parts
+	all := 0.0 // of the requests with stated parts
 	for _, t := range e.Parts {
 		all += t.Mean * float64(t.Count)
 	}

@@ -13,11 +13,11 @@ type Kind string
 const (
 	// Bound states the largest part of the time. Every input with operations has it.
 	Bound Kind = "bound"
-	// Operation is an operation, on a device or the host, that makes the run longer.
+	// Operation is a slow operation of a device or of the host.
 	Operation Kind = "operation"
 	// HostGap is idle time of a device caused by the host.
 	HostGap Kind = "host_gap"
-	// Straggler is a device that others wait for, Imbalance a device with more work than others.
+	// Straggler is a device with others waiting for it, Imbalance a device with more work than others.
 	Straggler Kind = "straggler"
 	Imbalance Kind = "imbalance"
 	// SlowRequest is a request slower than others of its name, or a queue of requests.
@@ -32,11 +32,11 @@ const (
 	Copies Kind = "copies"
 	// Roofline is an operation far below the peak of its device.
 	Roofline Kind = "roofline"
-	// Suspect marks impossible times, Lost lost data, and NotUnderstood skipped records that may be operations.
+	// Suspect marks impossible times, Lost lost data, and NotUnderstood skipped records, possibly operations.
 	Suspect       Kind = "suspect"
 	Lost          Kind = "lost"
 	NotUnderstood Kind = "not_understood"
-	// failed marks operations that ended with an error.
+	// failed marks operations with errors.
 	failed Kind = "failed"
 	// Change is the first finding of a comparison: the change of the whole run.
 	Change Kind = "change"
@@ -53,7 +53,7 @@ var kinds = []Kind{
 type Finding struct {
 	Kind Kind   `json:"kind"`
 	Text string `json:"text"`
-	// Rule names the rule of the finding: "coverage" for missing work, "clocks" for clocks of ranks that differ.
+	// Rule names the rule of the finding: "coverage" for missing work, "clocks" for differing clocks of ranks.
 	// docs/analyses.md lists the others.
 	Rule string `json:"rule"`
 	// SavedNS is the time saved without the cause, out of OfNS of the run or its requests, unknown if not estimated.
@@ -62,7 +62,7 @@ type Finding struct {
 	// SavedLowNS and SavedHighNS bound SavedNS, the expected gain; unknown without bounds.
 	SavedLowNS  op.Int `json:"saved_low_ns"`
 	SavedHighNS op.Int `json:"saved_high_ns"`
-	// Evidence has the recorded figures and names that prove the text.
+	// Evidence has the recorded figures and names behind the text.
 	Evidence []Evidence `json:"evidence"`
 	// Try suggests a change in one line. Advice is the path and the anchor of its paragraph, in docs/advice.md. Both are
 	// null in JSON if there is none.
@@ -90,7 +90,7 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 	}{plain(f), append([]Evidence{}, f.Evidence...), text(f.Try), text(f.Advice)})
 }
 
-// Evidence is a figure or a name that proves a finding. Value is an int64, a float64 or a string. Unit is "ns", "B", "B/s",
+// Evidence is a figure or a name behind a finding. Value is an int64, a float64 or a string. Unit is "ns", "B", "B/s",
 // "count" or "ratio", "" for a string.
 type Evidence struct {
 	Name  string `json:"name"`

@@ -71,7 +71,7 @@ func (l *list) coverage() {
 	}
 }
 
-// outside adds the finding on operations that were launched and did not start for long, without a recorded reason.
+// outside adds the finding on operations with a long, unexplained wait between launch and start.
 func (l *list) outside() {
 	const much = 0.2
 	if l.Replay == nil {
@@ -89,7 +89,7 @@ func (l *list) outside() {
 	l.first = append(l.first, f)
 }
 
-// withoutTimes adds the findings that do not depend on times between operations.
+// withoutTimes adds the findings independent of times between operations.
 func (l *list) withoutTimes() {
 	by := &l.by
 	most := slices.MaxFunc([]boundPart{
@@ -138,7 +138,7 @@ func (l *list) sort() {
 	})
 }
 
-// name finds names in text that tell all operations apart.
+// name finds short, distinct names of all operations for text.
 func (l *list) name() {
 	var names []string
 	for i := range l.Operations {

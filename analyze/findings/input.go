@@ -12,7 +12,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// much is the share of lost or doubtful input above which its finding comes first.
+// much is the least share of lost or doubtful input for its finding to come first.
 const much = 0.1
 
 func (l *list) input() {
@@ -133,7 +133,7 @@ func (l *list) note(f Finding, first bool) {
 	}
 }
 
-// notUnderstood returns the reasons of skipped records that may be operations, the most frequent first.
+// notUnderstood returns the reasons of skipped records, if they may be operations, the most frequent first.
 func notUnderstood(in *Input) []string {
 	var classes []string
 	for reason, n := range in.SkippedBy {

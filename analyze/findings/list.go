@@ -28,7 +28,7 @@ import (
 // First.
 type Facts struct {
 	Input Input
-	// Coverage may be nil. Clocks is the rank whose clock differs most, nil if the clocks of ranks agree.
+	// Coverage may be nil. Clocks has the most different clock of a rank, nil if all agree.
 	Coverage *launch.Coverage
 	Clocks   *clocks.Offset
 	Total    profile.Total
@@ -54,7 +54,7 @@ type Facts struct {
 	Engines         []engines.Engine
 	First           *steps.First
 	Steps           []steps.Row
-	// Forest and Replay may be nil. Rules that need them then find nothing.
+	// Forest and Replay may be nil. Their rules then have no findings.
 	Forest *trace.Forest
 	Replay func() *replay.Graph
 }
@@ -89,7 +89,7 @@ const (
 
 type list struct {
 	Facts
-	// first holds the findings that cast doubt on the figures, and the bound. They come before all others.
+	// first holds the doubts about the figures, and the bound. They come before all others.
 	first, all []Finding
 	failed     []Finding // come after the bound
 	unknown    string    // why times between operations are not known, "" if they are
@@ -105,7 +105,7 @@ type list struct {
 	names                        map[string]string // of operations, as sentences name them
 	transfers                    map[string]string // names of collectives by operation, nil until needed
 	hostCalls                    map[string]int64  // calls of the host by operation
-	// late is the device that holds up the others in collectives. It may be nil. spread then describes the waiting.
+	// late is the device with the largest delay of others in collectives. If it is nil, spread describes the waiting.
 	late   *blamed
 	spread string
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// longPause is the least idle time in a call that is a pause by itself.
+// longPause is the least idle time of a pause in a single call.
 const longPause = 1_000_000 // ns
 
 // ranges returns the names of ranges and calls of the host beside operations in which a device is idle once for long,
@@ -70,7 +70,7 @@ func (w *within) add(start, end int64) {
 	w.ends = append(w.ends, end)
 }
 
-// computed returns the time of the operations other than copies that were launched within calls of their host.
+// computed returns the time of the operations launched within calls of their host, without copies.
 func computed[H comparable](f *trace.Forest, byHost map[H]*within, hostOf func(r int32) H) (ns int64) {
 	for _, of := range byHost {
 		slices.Sort(of.starts)

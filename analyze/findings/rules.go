@@ -14,7 +14,7 @@ import (
 type rule struct {
 	name string
 	kind Kind
-	// find returns candidates. It tests what the recording says for and against each.
+	// find returns candidates. It tests the evidence for and against each.
 	find func(l *list) []candidate
 }
 
@@ -46,7 +46,7 @@ var rules = []rule{
 	{"engine_host", HostGap, (*list).engineHost},
 }
 
-// maxReplayed bounds the candidates that are replayed, maxChanges the changes that are replayed together.
+// maxReplayed bounds the replayed candidates, maxChanges the changes of one replay.
 const (
 	maxReplayed = 16
 	maxChanges  = 8

@@ -40,7 +40,7 @@ func (c *communications) named(l *list) string {
 	return strings.Join(names, ", ")
 }
 
-// communication finds collectives, sends and receives that keep the devices from computing.
+// communication finds collectives, sends and receives without computation beside them.
 func (l *list) communication() []candidate {
 	var collectives, sends, receives communications
 	all, known := l.transfersOf()
@@ -77,8 +77,8 @@ func (l *list) communication() []candidate {
 	return all
 }
 
-// knowsTransfers reports whether the recording says which sends and receives belong together, and when the host launched
-// work. Without that the replay does not know what else a stage waits for.
+// knowsTransfers reports whether the recording has pairs of sends and receives, and launches of the host. Without them
+// the replay misses other reasons of a stage to wait.
 func (l *list) knowsTransfers() bool {
 	return l.Forest != nil && l.Launches.Count > 0 && len(collective.Transfers(l.Forest)) > 0
 }
@@ -118,13 +118,13 @@ func (l *list) collectives(c *communications, f Finding) []candidate {
 	return l.overlapped(c, f, c.n/max(1, l.rounds()*int64(len(l.Extent.Devices))))
 }
 
-// isTransfer reports whether nothing but the name of a kernel says what it transfers: a send, a receive or an exchange
+// isTransfer reports whether only the name of a kernel tells its kind of transfer: a send, a receive or an exchange
 // of all ranks.
 func (l *list) isTransfer(o *profile.Operation) bool {
 	return l.transferName(o.Operation) == o.Operation
 }
 
-// sends advises to send without waiting. What a rank sends is known before it is received.
+// sends advises to send without waiting. A rank has its data before the peer receives them.
 func (l *list) sends(c *communications, f Finding) []candidate {
 	f.Evidence[0].Name = "sends"
 	f.Try = "send without waiting, while the next microbatch computes"
@@ -173,8 +173,8 @@ func (l *list) microbatches() int64 {
 	return n / max(1, 4*(l.devicesNum-1)*max(1, l.rounds()))
 }
 
-// receives finds receives that wait for a late peer: beyond the shortest of the same name. One that takes no longer
-// than others of its name may be a slow link, and nothing is said.
+// receives finds receives of a late peer, by their time beyond the shortest of the same name. Equally long receives
+// may be a slow link and are no finding.
 func (l *list) receives(c *communications, f Finding) []candidate {
 	var waits int64
 	for _, o := range c.rows {
@@ -241,7 +241,7 @@ func (l *list) hidesCollectives() bool {
 	return 10*hidden >= all && all > 0
 }
 
-// slowLink is the part of a link's rate below which something else bounds a transfer: real ones reach four fifths of it.
+// slowLink is the least part of a link's rate in a transfer bound by the link: real ones reach four fifths.
 const slowLink = 0.5
 
 // fasterLink returns the candidate of collectives that run beside the computation and take longer: they save what

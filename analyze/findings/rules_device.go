@@ -17,7 +17,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// onDevices returns the operations of devices that take minShare of the whole in sum.
+// onDevices returns the operations of devices with a sum of at least minShare of the whole.
 func (l *list) onDevices(kinds ...op.Kind) (rows []profile.Operation) {
 	for i := range l.Operations {
 		o := &l.Operations[i]
@@ -29,7 +29,7 @@ func (l *list) onDevices(kinds ...op.Kind) (rows []profile.Operation) {
 	return rows
 }
 
-// linkRate is the rate of pinned copies that is assumed without the device's own, in bytes a second: PCIe 4.
+// linkRate is the assumed rate of pinned copies of an unknown device, in bytes a second: PCIe 4.
 const linkRate = 25e9
 
 // pageableCopies returns the copies from and to pageable memory. Small ones to the host read values, see waits.
@@ -43,7 +43,7 @@ func (l *list) pageableCopies() []profile.Operation {
 	return all[:min(len(all), maxChanges/2)]
 }
 
-// slowCopies finds copies from and to pageable memory, and copies that keep the device from computing.
+// slowCopies finds copies from and to pageable memory, and copies without computation beside them.
 func (l *list) slowCopies() (all []candidate) {
 	var sum profile.Operation
 	var changes []replay.Change
@@ -130,13 +130,13 @@ func (l *list) handOvers() map[string]bool {
 	return names
 }
 
-// plainCores matches the kernels that multiply 32-bit numbers without tensor cores.
+// plainCores matches kernels for products of 32-bit numbers without tensor cores.
 var plainCores = regexp.MustCompile(`sgemm|simt|_ffma|scudnn|f32f32_f32|cgemm|fp32_nn|fp32_nt|sm\d+_xmma_\w+_f32f32`)
 
 // tensorNames are the marks of kernels on tensor cores.
 var tensorNames = regexp.MustCompile(`tf32|tensorop|s1688|s16816|884|hmma|wgmma|bf16|f16|fp8|e4m3`)
 
-// tensorCores finds products and convolutions of 32-bit numbers that do not use tensor cores.
+// tensorCores finds products and convolutions of 32-bit numbers without tensor cores.
 func (l *list) tensorCores() []candidate {
 	if !l.hasTensorCores() {
 		return nil
@@ -189,7 +189,7 @@ func (l *list) hasTensorCores() bool {
 	return false
 }
 
-// unlike finds an operation that takes longer than others whose names differ in one number, such as layer_05.
+// unlike finds an operation slower than others with names equal up to one number, such as layer_05.
 func (l *list) unlike() (all []candidate) {
 	type sibling struct {
 		number int64
@@ -266,7 +266,7 @@ func sameWork(a, b *profile.Operation) bool {
 	return per(a.FLOPs, a.Count) == per(b.FLOPs, b.Count) && per(a.Elements, a.Count) == per(b.Elements, b.Count)
 }
 
-// conversions finds operators that only change the type or the layout of tensors, or move their data.
+// conversions finds operators for the type or layout of tensors, or for moving their data.
 func (l *list) conversions() (all []candidate) {
 	const moves = 8 // the least part of the whole for movers is 1/moves
 	for i := range l.Operators.Rows {
@@ -291,7 +291,7 @@ func (l *list) conversions() (all []candidate) {
 	return all
 }
 
-// conversionOf has what PyTorch's operators change.
+// conversionOf has the effect of PyTorch's converting operators.
 var conversionOf = map[string]string{
 	"aten::to": "type", "aten::_to_copy": "type", "aten::type_as": "type",
 	"aten::contiguous": "layout", "aten::clone": "data", "aten::cat": "data", "aten::repeat": "data",

@@ -33,7 +33,7 @@ func (w executionWork) isComparable(o executionWork) bool {
 		w.Links <= most*o.Links && w.flops <= most*o.flops && w.elements <= most*o.elements
 }
 
-// likeness says in which way comparable executions are like one with work w.
+// likeness names the common property of executions comparable to one with work w.
 func (w executionWork) likeness() string {
 	if w.isKnown() {
 		return "with at least half of its work"

@@ -37,7 +37,7 @@ func (l *list) perRound(n int64) string {
 	return fmt.Sprintf(" (%s a step)", units.Count(n/rounds))
 }
 
-// loaders finds operations and ranges of the host that read the input while the devices are idle.
+// loaders finds reading of the input by the host while the devices are idle.
 func (l *list) loaders() (all []candidate) {
 	if l.Forest == nil {
 		return nil
@@ -100,10 +100,10 @@ func (l *list) loaders() (all []candidate) {
 // device and are no pauses.
 func isOperator(name string) bool { return strings.Contains(name, "::") }
 
-// pauses finds idle time of devices while the host runs one operation for long, or records nothing.
+// pauses finds idle time of devices during a long operation of the host, or without a record of the host.
 func (l *list) pauses() (all []candidate) {
 	rounds := max(1, l.rounds())
-	launched := make(map[string]int64) // the time of what each operation launched
+	launched := make(map[string]int64) // the time of the work launched by each operation
 	for i := range l.Operators.Rows {
 		o := &l.Operators.Rows[i]
 		launched[o.Operator] += o.DeviceTotalNS
@@ -135,7 +135,7 @@ func (l *list) pauses() (all []candidate) {
 	return append(all, l.unrecorded()...)
 }
 
-// before finds requests that spend long on the host before their first operations.
+// before finds requests with much time on the host before their first operations.
 func (l *list) before() (all []candidate) {
 	pauses := l.pauses()
 	for i := range l.Alike {
@@ -170,7 +170,7 @@ func (l *list) before() (all []candidate) {
 }
 
 // isWithinExecution reports whether a time is within a shared execution, if there are any. An engine without a request of
-// its own is idle, and its host has nothing to do.
+// its own is idle, and its host has no work.
 func (l *list) isWithinExecution(from, to int64) bool {
 	if l.Forest == nil || len(l.Forest.Executions.List) == 0 {
 		return true
@@ -208,7 +208,7 @@ func (l *list) untraced(isRange map[string]bool) (place *timeline.Place, most, n
 	return place, most, ns, inRanges
 }
 
-// unrecorded finds idle time in which the host recorded no operation, by the place with the most of it.
+// unrecorded finds idle time without a record of the host, by the place with the most of it.
 func (l *list) unrecorded() []candidate {
 	isRange := l.ranges()
 	place, most, ns, inRanges := l.untraced(isRange)
@@ -250,7 +250,7 @@ func (l *list) unrecorded() []candidate {
 		f.Try = "prepare the next step, such as its input, while the devices work on this one"
 	}
 	c := candidate{Finding: f, changes: change(replay.Pauses, ""), atMost: true}
-	if 2*inRanges >= ns && l.replay(&c.saving, c.changes) { // ranges that are no pauses have pauses, too
+	if 2*inRanges >= ns && l.replay(&c.saving, c.changes) { // other ranges have pauses, too
 		most := inRanges * l.devicesNum
 		c.saving.NS, c.saving.HighNS = min(c.saving.NS, most), min(c.saving.HighNS, most)
 	}
@@ -277,7 +277,7 @@ func (l *list) isStartUp(h timeline.HostTime) bool {
 	return 10*h.FirstNS >= 9*h.TimeNS && l.timesCalled(h) >= 2
 }
 
-// startUp finds first calls of the host that later calls do not repeat: contexts, libraries, kernels.
+// startUp finds slow first calls of the host with fast later ones: contexts, libraries, kernels.
 func (l *list) startUp() []candidate {
 	var names []string
 	ns := l.startUpNS()
@@ -350,9 +350,9 @@ func (l *list) firstStep() (all []candidate) {
 	return append(all, engine...)
 }
 
-// launchBound finds devices that are idle because launches come late from a host that works all the time.
+// launchBound finds devices idle because of late launches by a busy host.
 func (l *list) launchBound() []candidate {
-	const soon = 100_000 // ns, a mean time between launches of a host that does nothing else
+	const soon = 100_000 // ns, a mean time between launches of a host without other work
 	var late, idle, gaps int64
 	for _, d := range l.IdleCauses.Devices {
 		late += d.Host.SumNS
@@ -366,7 +366,7 @@ func (l *list) launchBound() []candidate {
 		}
 	}
 	late -= l.startUpNS() * l.devicesNum
-	isRecorded := 4*n >= l.Total.Count // the host's operations, else its launches alone show that it is at work
+	isRecorded := 4*n >= l.Total.Count // the host's operations, else only its launches show its work
 	if !isRecorded && (l.byRequest || late > gaps*soon) || isRecorded && l.by.HostNS*3 < late {
 		return nil
 	}

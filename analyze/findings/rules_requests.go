@@ -69,7 +69,7 @@ func (l *list) longPrompts() []candidate {
 	return []candidate{c}
 }
 
-// shortID returns the first digits of an id, or the last ones of an id that begins with zeros.
+// shortID returns the first digits of an id, or the last ones behind leading zeros.
 func shortID(id op.TraceID) string {
 	const digits = 8
 	text := id.String()
@@ -135,7 +135,7 @@ func (l *list) addStated(weights map[int32]float64) {
 	}
 }
 
-// isHeavy reports whether a request has more than twice the usual weight, so that its work explains its time.
+// isHeavy reports whether a request has more than twice the usual weight: its work explains its time.
 func (l *list) isHeavy(s *requests.Standout) bool {
 	const times = 2
 	own := 0.0
@@ -152,11 +152,11 @@ func (l *list) isHeavy(s *requests.Standout) bool {
 	return len(all) > 0 && own > times*all[len(all)/2]
 }
 
-// queues finds requests that wait for others before their first operation.
+// queues finds requests waiting for others before their first operation.
 func (l *list) queues() (all []candidate) {
 	for i := range l.Alike {
 		a := &l.Alike[i]
-		queued := a.QueuedNS - a.Count*l.halfStep()          // a request waits for the step that runs when it arrives
+		queued := a.QueuedNS - a.Count*l.halfStep()          // a request waits for the step running at its arrival
 		if queued <= 0 || !l.byRequest && len(l.Steps) > 0 { // steps of a loop follow each other
 			continue
 		}
@@ -190,7 +190,7 @@ func (l *list) halfStep() int64 {
 	return sum / int64(2*len(l.Forest.Executions.List))
 }
 
-// failedRequests adds the findings on requests that ended with an error.
+// failedRequests adds the findings on failed requests.
 func (l *list) failedRequests() {
 	for i := range l.Alike {
 		if a := &l.Alike[i]; a.Failed > 0 {
@@ -201,7 +201,7 @@ func (l *list) failedRequests() {
 	}
 }
 
-// slowRequests finds requests slower than others of their name, by what they wait for.
+// slowRequests finds requests slower than others of their name, by the cause of their waiting.
 func (l *list) slowRequests() (all []candidate) {
 	for i := range l.Alike {
 		a := &l.Alike[i]
@@ -279,7 +279,7 @@ func (g *gaps) are(much float64) bool {
 // longer is how many times the usual time a pause takes.
 const longer = 8
 
-// pauses returns the number and the sum of rare gaps that are far longer than the usual one.
+// pauses returns the number and the sum of rare gaps far longer than the usual one.
 func (g *gaps) pauses() (n, ns, usual int64) {
 	const rare = 10
 	if len(g.list) == 0 {

@@ -35,7 +35,7 @@ func (c *calls) around() string {
 	return most
 }
 
-// callsOf returns the calls of a class that take a time at least, the largest sum first.
+// callsOf returns the calls of a class with a sum of at least a time, the largest first.
 func (l *list) callsOf(class func(name string) bool, least int64) []calls {
 	if l.Forest == nil {
 		return nil
@@ -98,7 +98,7 @@ func (l *list) around(hosts []int32, c *trace.Call) int32 {
 	return outer
 }
 
-// waits finds calls in which the host waits for a device: several times a step, or once with much to gain.
+// waits finds the host's waiting calls for a device: several a step, or a single long one.
 func (l *list) waits() (all []candidate) {
 	const (
 		most  = 3
@@ -107,7 +107,7 @@ func (l *list) waits() (all []candidate) {
 		short = 10_000 // ns, without a wait
 	)
 	rounds := l.rounds()
-	var ofCopies []string // waits for copies of pageable memory, which slowCopies finds
+	var ofCopies []string // waits for copies of pageable memory: slowCopies has them
 	for _, o := range l.pageableCopies() {
 		ofCopies = append(ofCopies, o.Operation)
 	}
@@ -145,7 +145,7 @@ func (l *list) waits() (all []candidate) {
 	return append(all, l.waitingOperations()...)
 }
 
-// waitingOperations finds operations of the host that wait for a device, in recordings without runtime calls.
+// waitingOperations finds operations of the host waiting for a device, in recordings without runtime calls.
 func (l *list) waitingOperations() (all []candidate) {
 	if l.Forest == nil || len(l.callsOf(attrkey.IsWait, 0)) > 0 {
 		return nil
@@ -175,7 +175,7 @@ func (l *list) waitingOperations() (all []candidate) {
 	return all
 }
 
-// allocator finds calls inside steps that take and give back memory of a device, with the waits before them.
+// allocator finds allocations and releases of device memory inside steps, with the waits before them.
 func (l *list) allocator() []candidate {
 	var changes []replay.Change
 	var names []string
@@ -201,7 +201,7 @@ func (l *list) allocator() []candidate {
 	return []candidate{{Finding: f, changes: changes}}
 }
 
-// allocations returns the calls that take or give back memory, the longest ones, also as operations of the host.
+// allocations returns the longest allocations and releases, also as operations of the host.
 func (l *list) allocations() []calls {
 	all := l.callsOf(attrkey.IsAllocation, 0)
 	f := l.Forest
@@ -237,7 +237,7 @@ func (l *list) waitsBeforeAllocations() []string {
 	return l.waitsNear(starts, func(c *trace.Call) int64 { return c.Start + c.Duration })
 }
 
-// waitsAfter returns the names of waiting calls that mostly follow the launch of one of operations.
+// waitsAfter returns the names of calls mostly waiting behind the launch of one of operations.
 func (l *list) waitsAfter(operations ...string) []string {
 	if l.Forest == nil {
 		return nil
@@ -251,7 +251,7 @@ func (l *list) waitsAfter(operations ...string) []string {
 	return l.waitsNear(ends, func(c *trace.Call) int64 { return -c.Start })
 }
 
-// waitsNear returns the names of waiting calls that mostly have one of times soon after their own.
+// waitsNear returns the names of waiting calls mostly followed soon by one of times.
 func (l *list) waitsNear(times []int64, own func(*trace.Call) int64) (names []string) {
 	const soon = 50_000 // ns
 	slices.Sort(times)
