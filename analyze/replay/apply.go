@@ -9,7 +9,7 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// apply changes lags. It returns the number of operations and calls that the change selects.
+// apply changes lags. It returns the number of selected operations and calls.
 func (g *Graph) apply(c Change, v *variant) (int64, error) {
 	switch c.Kind {
 	case Host:
@@ -85,7 +85,7 @@ func (g *Graph) isOnDevice(r int32) bool {
 
 func isRow(owner int32) bool { return owner >= 0 }
 
-// isTimeOf reports whether e is time of its owner: of an operation, or of a row of a host outside those within it.
+// isTimeOf reports whether e is time of its owner: of an operation, or of a row of a host outside its children.
 func (g *Graph) isTimeOf(e edge) bool {
 	return e.owner >= 0 && (e.kind == own || e.kind == onThread && !g.isOnDevice(e.owner))
 }
@@ -164,7 +164,7 @@ func (g *Graph) shortenPauses(v *variant) int64 {
 	for i := range g.forest.Executions.List {
 		begins[g.begin[g.forest.Executions.List[i].Row]] = true
 	}
-	turns := make(map[int32]bool) // requests that an engine serves one after the other
+	turns := make(map[int32]bool) // requests served one after the other
 	for _, x := range g.engines() {
 		for _, q := range x.Served {
 			turns[q.Root] = x.single
@@ -236,8 +236,8 @@ func (g *Graph) warm(v *variant) int64 {
 	return s.Count + g.warmEngines(v)
 }
 
-// remove takes out operations, what is within those of hosts, the calls that launched them, and host operators that
-// launched nothing else. The host's pause before an operation without a launch stays.
+// remove takes out operations, the children of those of hosts, their launching calls, and host operators with no other
+// launches. The host's pause before an operation without a launch stays.
 func (g *Graph) remove(s *selection.Set, v *variant) {
 	g.recording().AddBelow(s)
 	g.recording().AddHosts(s)
@@ -276,7 +276,7 @@ func (g *Graph) usualGap() int64 {
 	return gaps.median(least, 0)
 }
 
-// pause is how many times longer than usual the time before a launch is in a pause, which stays without the operation.
+// pause is the least factor by which a pause before a launch exceeds the usual time. It stays without the operation.
 const pause = 8
 
 // overlap puts selected operations on a stream of their own. They wait for their launch, for what the recording states,
@@ -306,7 +306,7 @@ func (g *Graph) overlap(s *selection.Set, v *variant) {
 			hasWork[e.owner] = true
 		}
 	}
-	rowAt := make(map[int32]int32) // by point, the row that ends there
+	rowAt := make(map[int32]int32) // the row ending at each point
 	for _, e := range before {
 		rowAt[e.from] = none
 	}
@@ -345,7 +345,7 @@ func (g *Graph) overlap(s *selection.Set, v *variant) {
 	}
 }
 
-// usualOverlap is the time between two operations of a stream once nothing is between them.
+// usualOverlap is the time between two successive operations of a stream.
 const usualOverlap = microsecond
 
 // without leaves out a request: its own operations and its part of shared executions, by weight or else equally.
@@ -393,7 +393,7 @@ func (g *Graph) leaveOut(isRoot map[int32]bool, v *variant) {
 	}
 }
 
-// divided counts the executions whose prompts change c divides, or the requests that it divides among engines.
+// divided counts the executions with prompts divided by c, or the requests divided among engines.
 func (g *Graph) divided(c Change) (n int64, err error) {
 	for _, e := range g.engines() {
 		for _, q := range e.Served {

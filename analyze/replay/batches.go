@@ -29,20 +29,20 @@ type engine struct {
 	laws    batching.Laws
 	formed  batching.Formed
 	number  map[int32]int // of each request until requests are sorted
-	from    []handOver    // requests that come from other engines
+	from    []handOver    // requests from other engines
 	single  bool          // serves one request after the other, without shared executions
 	passes  bool          // requests come from another engine, or go to one
 	refused bool          // does not explain its requests
 }
 
-// handOver is a request that an engine, such as one for prompts, has passed on.
+// handOver is a request passed on by another engine, such as one for prompts.
 type handOver struct {
 	*engine
 	number int
 	at     int32 // point
 }
 
-// worker is what runs one shared execution after another: replicas of a process work on devices of their own.
+// worker runs one shared execution after another: replicas of a process work on devices of their own.
 type worker struct{ process, device int32 }
 
 // findWorkers finds the first device of each shared execution, of the outermost for nested ones.
@@ -59,7 +59,7 @@ func (g *Graph) findWorkers() {
 	}
 }
 
-// enginesOf returns the engines that explain their requests.
+// enginesOf returns the engines consistent with their requests.
 func (g *Graph) enginesOf() (all []*engine) {
 	g.build()
 	f := g.forest
@@ -314,7 +314,7 @@ func (g *Graph) plan(e *engine, recorded, v *variant) batching.Plan {
 // again is the prediction for all engines.
 type again struct {
 	*Batches
-	ns   map[int32]int64 // durations of requests, -1 for those left out
+	ns   map[int32]int64 // durations of requests, -1 for excluded ones
 	sum  int64           // of the durations
 	ends int64           // the recorded last end of engines
 	end  int64           // that of the run, 0 if engines do not end last
@@ -333,7 +333,7 @@ func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool, chunk fl
 	if even {
 		evenly, evenEnd = g.evenly(recorded, v, without)
 	}
-	late := make(map[int32]float64) // requests that come from another engine
+	late := make(map[int32]float64) // delays of requests from another engine
 	for _, e := range g.engines() {
 		served := &e.Engine
 		if !math.IsInf(chunk, 1) && !e.single {
@@ -383,8 +383,8 @@ func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool, chunk fl
 	return out
 }
 
-// warmEngines shortens the first execution of each engine to the time that the others with or without prompts take for
-// its load, of one that serves one request after the other for its number of operations.
+// warmEngines shortens the first execution of each engine to the time of the others of its class at its load. The load of
+// a single-request engine is its number of operations.
 func (g *Graph) warmEngines(v *variant) (n int64) {
 	operations := make(map[int32]float64) // of requests beside executions
 	for r := range g.forest.Rows() {

@@ -17,7 +17,7 @@ const (
 	maxReplayed = 24 // other culprits
 )
 
-// Blame finds who delayed the slowest requests, of those that keep selects or of all for nil.
+// Blame finds the causes of delay of the slowest requests selected by keep, or of all for nil.
 func (g *Graph) Blame(keep func(row int32) bool) *blame.Blames {
 	b := &blame.Finder{
 		Blames: blame.Blames{Rows: []blame.Blame{}, Culprits: []blame.Culprit{}}, Keep: keep, IsWithin: g.isWithin,
@@ -43,8 +43,8 @@ func (g *Graph) Blame(keep func(row int32) bool) *blame.Blames {
 	return b.Find(g.forest)
 }
 
-// pinned is an engine whose requests become ready when the recording shows it: not after their first step, and not
-// before the step in front of it if that had room. Its batches formed again are those recorded.
+// pinned is an engine with the recorded times of readiness: a request becomes ready before its first step, and after the
+// start of the step in front if that had room. Forming its batches again gives the recorded ones.
 type pinned struct {
 	blame.Requests
 	engine
@@ -52,7 +52,7 @@ type pinned struct {
 	parts [][]share // by step
 }
 
-// share is the part of a step that works for a request, or for its prompt.
+// share is the part of a step's time for a request, or for its prompt.
 type share struct {
 	root   int32
 	ns     float64
@@ -137,7 +137,7 @@ func newPinned(g *Graph, e *engine) *pinned {
 	return f
 }
 
-// requestsOf returns the requests of an execution, or the one that an engine serves alone.
+// requestsOf returns the requests of an execution, or the only request of a single-request step.
 func (g *Graph) requestsOf(s *batching.Step) []int32 {
 	if s.Execution == trace.NoExecution {
 		return []int32{s.Row}
@@ -146,7 +146,7 @@ func (g *Graph) requestsOf(s *batching.Step) []int32 {
 }
 
 // Suspects adds up the parts of others in the steps until the victim's last one. The first of these steps runs before
-// the victim's arrival by the time that the victim waited for its own first step.
+// the victim's arrival by the victim's wait for its own first step.
 func (f *pinned) Suspects(victim int32) blame.Suspects {
 	all := make(blame.Suspects)
 	v := &f.Served[f.Index[victim]]

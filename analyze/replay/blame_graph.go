@@ -15,7 +15,7 @@ type alone struct {
 	graph   *Graph
 	ops     []int32 // of devices, by start
 	longest int64   // ns
-	step    []int32 // by row, the name of work without a request that was read, or none
+	step    []int32 // by row, the name of work without a recorded request, or none
 	total   blame.Suspects
 }
 
@@ -45,7 +45,7 @@ func newAlone(g *Graph, rows []int32) *alone {
 	return r
 }
 
-// withoutRequest returns the execution or else the topmost row above a row that works for no request read, or none.
+// withoutRequest returns the execution or else the topmost row above a row without a recorded request, or none.
 func (g *Graph) withoutRequest(row int32) int32 {
 	f := g.forest
 	x := g.executionOf(row)

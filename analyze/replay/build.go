@@ -16,7 +16,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Graph is a recording that can be run again. It is safe for concurrent use.
+// Graph is a replayable recording. It is safe for concurrent use.
 type Graph struct {
 	forest *trace.Forest
 	g      points
@@ -28,7 +28,7 @@ type Graph struct {
 	workers     []int32         // the first device of each shared execution, or none
 	devices     []bool          // by number, whether it is known
 	loops       []bool          // by process, whether its requests follow each other
-	ends        map[int32]int64 // of the host's part of steps that overlap, by root
+	ends        map[int32]int64 // of the host's part of overlapping steps, by root
 	build       func()          // all below, and the points of rows
 	engines     func() []*engine
 	unexplained func() float64
@@ -56,7 +56,7 @@ type builder struct {
 	parts         []int32         // rows of collectives
 	joins         []int32         // the point of the collective of each part
 	launched      [][]int32       // rows by process and launch
-	// handed has the points of threads that were silent, with the points of other threads after which they go on.
+	// handed has the points of silent threads, with the points of other threads before them.
 	handed map[int32]int32
 	// executed has the ends of the executions of each request, by time.
 	executed map[int32][]int32
@@ -266,7 +266,7 @@ func (b *builder) collect() {
 	b.groupLaunches()
 }
 
-// matters reports whether a call is of use for a replay: a wait, or time of the host that a change selects.
+// matters reports whether a call is of use for a replay: a wait, or selectable time of the host.
 func matters(c *trace.Call) bool {
 	return attrkey.IsWait(c.Name) || attrkey.IsStreamWait(c.Name) || attrkey.IsAllocation(c.Name) || attrkey.IsInput(c.Name)
 }
@@ -370,7 +370,7 @@ func (b *builder) firstLaunch(launch, span int32) {
 	}
 }
 
-// maxDepth bounds the spans above an operation whose ends wait for it.
+// maxDepth bounds the number of spans above an operation with ends waiting for it.
 const maxDepth = 64
 
 // requests adds the edges of shared executions. An execution waits for the requests that are new in it. A request ends
@@ -394,7 +394,7 @@ func (b *builder) requests() {
 				continue
 			}
 			if i, known := last[r]; known {
-				if before := list[i].Row; b.process[before] != b.process[row] { // such as that of prompts
+				if before := list[i].Row; b.process[before] != b.process[row] { // such as an engine for prompts
 					b.wait(b.begin[row], b.end[before], usualHost, ofRequest)
 				}
 			} else {
@@ -489,5 +489,5 @@ func (b *builder) phases(executions []int32) {
 	}
 }
 
-// usualHost is the usual time of a host between what it waits for and its next event.
+// usualHost is the usual time of a host between the end of a wait and its next event.
 const usualHost = 10 * microsecond

@@ -10,10 +10,10 @@ import (
 	"github.com/optrace/optrace/internal/text/units"
 )
 
-// Kind is what a change does to the selected operations.
+// Kind is the kind of a change to the selected operations.
 type Kind string
 
-// The kinds of changes, as written before what they select.
+// The kinds of changes, as written before the selection.
 const (
 	// Scale multiplies the time by Factor.
 	Scale Kind = "scale"
@@ -35,17 +35,16 @@ const (
 	// Fuse runs repeated sequences, written a;b;c, as one launch. [ShortRuns] and
 	// [Elementwise] select runs of operations.
 	Fuse Kind = "fuse"
-	// Host multiplies all time of the host by Factor, or that of the host of a rank, selected by rank=N.
+	// Host multiplies all time of the host, or of a rank's host selected by rank=N, by Factor.
 	Host Kind = "host"
-	// Pauses shortens the long times in which the host recorded nothing to the usual time between two events. It selects
-	// nothing.
+	// Pauses shortens long times without an event of the host to the usual time between two. It takes no selection.
 	Pauses Kind = "pauses"
-	// Warm shortens each operation of the first step to the median of its like in other steps. It selects nothing.
+	// Warm shortens each operation of the first step to the median of its like in other steps. It takes no selection.
 	Warm Kind = "warm"
-	// Chunk reads at most Factor tokens of a prompt in a step of an engine, written chunk=64. It selects nothing.
+	// Chunk reads at most Factor tokens of a prompt in a step of an engine, written chunk=64, without a selection.
 	Chunk Kind = "chunk"
-	// Replicas divides the requests of an engine, in turn, among Factor engines like it, written replicas=2. It selects
-	// nothing.
+	// Replicas divides the requests of an engine, in turn, among Factor engines like it, written replicas=2, without a
+	// selection.
 	Replicas Kind = "replicas"
 	// Without leaves out a request, written request=TRACE_ID.
 	Without Kind = "without"
@@ -94,7 +93,7 @@ const (
 	Elementwise = "elementwise"
 )
 
-// Parse reads a change, such as "0.5x matmul" or "rate=25GB/s Memcpy HtoD". The error names what may be written.
+// Parse reads a change, such as "0.5x matmul" or "rate=25GB/s Memcpy HtoD". The error names the valid forms.
 func Parse(text string) (c Change, err error) {
 	what, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	c = Change{Kind: Kind(what), Select: strings.TrimSpace(rest)}

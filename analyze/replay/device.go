@@ -15,7 +15,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// class is a kind of operations with a usual time between what they wait for and their start.
+// class is a kind of operations with a usual time between the end of their wait and their start.
 type class uint8
 
 const (
@@ -35,14 +35,14 @@ func (b *builder) classOf(r int32) class {
 	return classKernel
 }
 
-// candidate is something that an operation may have waited for.
+// candidate is a possible reason of an operation's wait.
 type candidate struct {
 	point int32
 	usual int64
 	kind  schedule.Kind
 }
 
-// devicePlan has what the operations of devices wait for.
+// devicePlan has the dependencies of the operations of devices.
 type devicePlan struct {
 	stream []int32 // by index in ops, the operation before on the stream, or none
 	// work is the operation of another stream launched before a collective by the same thread, or since by another one
@@ -110,14 +110,14 @@ func (b *builder) plan() *devicePlan {
 	return p
 }
 
-// The limits within which an operation started at once, and beyond which it had waited for something else.
+// An operation within the first limit started at once, and one beyond the second had waited for something else.
 const (
 	soonOnStream    = 20 * microsecond
 	soonAfterLaunch = 30 * microsecond
 )
 
-// findUsual finds the median times from the end before on the stream, and from the launch, of operations that waited
-// for nothing else.
+// findUsual finds the median times from the end before on the stream, and from the launch, of operations without another
+// dependency.
 func (b *builder) findUsual(p *devicePlan) {
 	f := b.forest
 	var all [2][numClasses]times
@@ -247,7 +247,7 @@ func (b *builder) overlaps(before, r int32) bool {
 
 func (b *builder) reach(c *candidate, at int64) int64 { return min(at, b.g.At(c.point)+c.usual) }
 
-// endedBefore returns the operation on another stream of the process that ended last before the start of r, at most
+// endedBefore returns the last operation on another stream of the process to end before the start of r, at most
 // 50 µs before, or none.
 func (p *devicePlan) endedBefore(b *builder, r int32) int32 {
 	f := b.forest
@@ -428,6 +428,6 @@ func (g *Graph) Most(c Change) (ns int64, known bool) {
 	return ns, true
 }
 
-// emptyKernel is what a kernel takes that does nothing: NVIDIA's since 2017 take 1.5 to 2.5 µs. A fused one takes it once,
+// emptyKernel is the time of an empty kernel: 1.5 to 2.5 µs on NVIDIA's devices since 2017. A fused one takes it once,
 // and its work as long as before.
 const emptyKernel = 2 * microsecond

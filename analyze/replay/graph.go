@@ -14,7 +14,7 @@ const (
 	afterLaunch                 // an operation after its launching call
 	afterStream                 // an operation after one on another stream
 	afterWait                   // the end of a waiting call after the device's work
-	whileHeld                   // as afterWait, of a host that waits in no call
+	whileHeld                   // as afterWait, of a host waiting outside calls
 	ofCollective                // parts of a collective
 	ofRequest                   // requests and their executions
 	ofExecution                 // an execution after the one before
@@ -30,7 +30,7 @@ const (
 
 const noOwner = -1 << 31
 
-// EdgeCount counts the edges of a kind, and those that the recording contradicts.
+// EdgeCount counts the edges of a kind, and the ones in contradiction to the recording.
 type EdgeCount struct {
 	Count  int64 `json:"count"`
 	Broken int64 `json:"broken"`
@@ -76,7 +76,7 @@ func (g *points) counts(from int32, to, lag int64, kind schedule.Kind) bool {
 // slack returns the recorded time between two points.
 func (g *points) slack(from, to int32) int64 { return g.At(to) - g.At(from) }
 
-// edge says that the point to comes at least a lag after the point from.
+// edge sets the point to at least a lag after the point from.
 type edge struct {
 	index    int32 // of its lag
 	from, to int32
@@ -119,7 +119,7 @@ func (g *points) all() iter.Seq[edge] {
 	}
 }
 
-// owned yields the edges whose owner is selected.
+// owned yields the edges with a selected owner.
 func (g *points) owned(selected func(owner int32) bool) iter.Seq[edge] {
 	return func(yield func(edge) bool) {
 		isOwned := func(e edge) bool { return e.owner == noOwner || yield(e) }
@@ -137,7 +137,7 @@ type variant = schedule.Variant
 // variant returns the recorded lags, for a change.
 func (g *points) variant() *variant { return g.Variant(nil) }
 
-// binding visits the edges that determine a point, from the last back to a point without edges.
+// binding visits the binding edges of a point, from the last back to a point without edges.
 func (g *points) binding(v *variant, p int32, visit func(e edge, lag int64)) {
 	for {
 		s, ok := v.Before(p)
@@ -149,7 +149,7 @@ func (g *points) binding(v *variant, p int32, visit func(e edge, lag int64)) {
 	}
 }
 
-// back visits the edges that determine a point back to a time, with the time of each. A point without an edge visits
+// back visits the binding edges of a point back to a time, with the time of each. A point without an edge visits
 // the rest with ok false.
 func (g *points) back(v *variant, p int32, until int64, visit func(e edge, lag, ns int64, ok bool)) {
 	for v.Time(p) > until {

@@ -20,14 +20,14 @@ type event struct {
 	launch     bool  // the launch of row owner
 }
 
-// lane is what runs one event after another: a thread, or without threads a process, a request or an engine.
+// lane runs one event after another: a thread, or without threads a process, a request or an engine.
 type lane struct {
 	process int32
 	thread  int64 // its id, or noThread
 	root    int32 // the request
 }
 
-// The roots of lanes that belong to no request.
+// The roots of lanes without a request.
 const (
 	ofProcess = int32(-1)
 	ofEngine  = int32(-2) // less the number of the engine's first device, from 1
@@ -43,7 +43,7 @@ type track struct {
 	engine bool  // of executions
 }
 
-// open is an event that has not ended, the nth of its lane. The innermost is the first to end, and of these the last to
+// open is an event before its end, the nth of its lane. The innermost is the first to end, and of these the last to
 // start.
 type open struct {
 	end   int64
@@ -87,10 +87,10 @@ func (b *builder) host() {
 	}
 }
 
-// silent is how long a thread records nothing before it may wait for another thread.
+// silent is the least time without an event of a thread before it may wait for another thread.
 const silent = 100 * microsecond
 
-// handOver lets a thread that was silent go on after the last event of another thread of its process, if this is in the
+// handOver lets a silent thread go on after the last event of another thread of its process, if this is in the
 // second half of the silence. PyTorch's backward pass goes on so, on a thread of its own.
 func (b *builder) handOver() {
 	byProcess, first := order.Group(int32(len(b.lanes.Values)), len(b.loops), nil, func(l int32) int32 {
@@ -208,7 +208,7 @@ func (b *builder) trackFor(tracks *[]track, e *event) *track {
 	return &(*tracks)[len(*tracks)-1]
 }
 
-// closeUntil ends the open events that end before or at a time.
+// closeUntil ends the open events up to a time.
 func (b *builder) closeUntil(t *track, until int64) {
 	for len(t.open.Items) > 0 && t.open.Top().end <= until {
 		e := &b.events[t.open.Top().event]
@@ -245,7 +245,7 @@ func (b *builder) atMost(p int32, usual int64) {
 	}
 }
 
-// wait adds an edge to a point of a host that waits for another point. If it did wait, the time before on the thread
+// wait adds an edge to a point of a host waiting for another point. If it did wait, the time before on the thread
 // is at most usual.
 func (b *builder) wait(p, after int32, usual int64, kind schedule.Kind) {
 	slack := b.g.slack(after, p)

@@ -10,7 +10,7 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// Replica is one of several engines with the same operations, which have requests of their own.
+// Replica is one of several engines with the same operations and requests of their own.
 type Replica struct {
 	device.Key
 	Service string // of its operations
@@ -92,7 +92,7 @@ func (g *Graph) replicas() [][]*engine {
 	return slices.DeleteFunc(all, func(group []*engine) bool { return len(group) < 2 || len(group) > most })
 }
 
-// evenly returns the durations of the requests of replicas that get them in turn, by root, and the last end.
+// evenly returns the durations of requests by root, if replicas get them in turn, and the last end.
 func (g *Graph) evenly(recorded, v *variant, without map[int32]bool) (ns map[int32]float64, end float64) {
 	ns = make(map[int32]float64)
 	for _, group := range g.replicas() {

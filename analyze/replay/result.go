@@ -17,10 +17,10 @@ type Result struct {
 	Run      Times     `json:"run"`
 	Requests *Requests `json:"requests"` // nil without requests
 	Steps    *Steps    `json:"steps"`    // nil with fewer than two steps
-	// Bound and ReplayedBound divide the path that determines the end, before and after.
+	// Bound and ReplayedBound divide the critical path to the end, before and after.
 	Bound         []Part `json:"bound"`
 	ReplayedBound []Part `json:"replayed_bound"`
-	// Unexplained is the share of the recorded path that operations waited without a known reason. Above a fifth,
+	// Unexplained is the share of waiting without a known reason on the recorded path. Above a fifth,
 	// gains are not known: Known is false.
 	Unexplained float64 `json:"unexplained_share"`
 	Known       bool    `json:"known"`
@@ -29,7 +29,7 @@ type Result struct {
 	Batches *Batches `json:"batches"`
 }
 
-// Applied is a change and the number of operations and calls that it selects.
+// Applied is a change and its number of selected operations and calls.
 type Applied struct {
 	Change
 	Count int64 `json:"count"`
@@ -63,7 +63,7 @@ type Steps struct {
 	ReplayedP50NS int64 `json:"replayed_p50_ns"`
 }
 
-// Part is a part of the path that determines the end of the run.
+// Part is a part of the critical path of the run.
 type Part struct {
 	Name  string  `json:"name"`
 	NS    int64   `json:"ns"`
@@ -85,11 +85,11 @@ type Edges struct {
 // MostUnexplained is the largest share of unexplained waiting on the path at which gains are known.
 const MostUnexplained = 0.2
 
-// ErrNoTimes is the error of a change to a recording in which nothing has a start.
+// ErrNoTimes is the error of a change to a recording without starts.
 var ErrNoTimes = errors.New("no operation has a start, and a replay needs them")
 
-// Run replays the recording with changes, one after the other. It returns an [*UnknownError] for a change that selects
-// nothing, and ErrNoTimes for any change without times.
+// Run replays the recording with changes, one after the other. It returns an [*UnknownError] for an empty selection, and
+// ErrNoTimes for any change without times.
 func (g *Graph) Run(changes ...Change) (*Result, error) {
 	p, err := g.replay(changes)
 	if err != nil {
@@ -175,14 +175,14 @@ func (g *Graph) replay(changes []Change) (*replayed, error) {
 	return p, nil
 }
 
-// Saving is the time that changes save, and its bounds, in nanoseconds. Known is false if too much of the recorded time
+// Saving is the time saved by changes, and its bounds, in nanoseconds. Known is false if too much of the recorded time
 // has no known reason, see [Result].
 type Saving struct {
 	NS, LowNS, HighNS int64
 	Known             bool
 }
 
-// Saved returns what changes save of the run, or with ofRequests of the sum over its requests. Its errors are those of
+// Saved returns the saving of changes in the run, or with ofRequests in the sum over its requests. Its errors are those of
 // Run.
 func (g *Graph) Saved(ofRequests bool, changes ...Change) (Saving, error) {
 	p, err := g.replay(changes)
@@ -197,7 +197,7 @@ func (g *Graph) Saved(ofRequests bool, changes ...Change) (Saving, error) {
 	return Saving{t.NS - t.ReplayedNS, t.NS - t.HighNS, t.NS - t.LowNS, p.Known}, nil
 }
 
-// Unexplained returns the time on the recorded path in which operations waited without a known reason, and its share,
+// Unexplained returns the waiting of operations without a known reason on the recorded path, and its share,
 // or zero if the share is less than least.
 func (g *Graph) Unexplained(least float64) (ns int64, share float64) {
 	if g.mostUnexplained() < least {
@@ -225,7 +225,7 @@ var spreads = map[Kind]float64{
 	Chunk: 0.2, Replicas: 0.2,
 }
 
-// spreadFormed is the share of a gain by which it may be wrong because batches are formed again.
+// spreadFormed is the possible error of a gain from batches formed again, as its share.
 const spreadFormed = 0.05
 
 // mostDrift is the drift beyond which it widens bounds.
@@ -254,7 +254,7 @@ const (
 	partOther  = "other"
 )
 
-// parts divides the path to a point by what its time was spent on.
+// parts divides the path to a point by the use of its time.
 func (g *Graph) parts(last int32, v *variant) []Part {
 	sums := make(map[string]int64)
 	whole := int64(0)
@@ -270,7 +270,7 @@ func (g *Graph) parts(last int32, v *variant) []Part {
 				name = partLaunch
 			case afterWait, whileHeld:
 				name = partWait
-				if e.owner >= 0 && e.from == g.begin[e.owner] { // of a copy whose call ends before it
+				if e.owner >= 0 && e.from == g.begin[e.owner] { // of a copy behind its call
 					name = g.forest.Kind(e.owner).String()
 				}
 			}
@@ -381,7 +381,7 @@ func percentiles(ns []int64) (p50, p95 int64) {
 	return ns[sketch.Place(n, 50)], ns[sketch.Place(n, 95)]
 }
 
-// steps returns the times from the first operation of each step to that of the next.
+// steps returns the times between the first operations of successive steps.
 func (g *Graph) steps(v *variant) *Steps {
 	f := g.forest
 	first := make(map[int64]int32)

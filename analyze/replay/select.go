@@ -9,16 +9,16 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// UnknownError is a selection that matches nothing.
+// UnknownError is an empty selection.
 type UnknownError struct {
 	Select string
-	// Names are those that could be meant: operations, or the keys of a selection KEY=VALUE.
+	// Names are the valid names: operations, or the keys of a selection KEY=VALUE.
 	Names []string
 }
 
 func (e *UnknownError) Error() string { return fmt.Sprintf("%q selects nothing", e.Select) }
 
-// find returns what text selects: the name of an operation, an operator, a span or a call, or KEY=VALUE,KEY=VALUE.
+// find returns the selection of text: the name of an operation, an operator, a span or a call, or KEY=VALUE,KEY=VALUE.
 func (g *Graph) find(text string) (*selection.Set, error) {
 	s := g.recording().Find(text)
 	if s.Count > 0 {
@@ -38,11 +38,11 @@ func (g *Graph) recording() *selection.Recording {
 	}
 }
 
-// joinGaps makes one of the times in which a host recorded nothing around removed events: the longest stays.
+// joinGaps makes one of the times without events of a host around removed events: the longest stays.
 func (g *Graph) joinGaps(s *selection.Set, v *variant) {
 	f := g.forest
 	const stays, goes = 1, 2
-	events := make([]uint8, g.g.Nodes()) // what begins at a node of a host
+	events := make([]uint8, g.g.Nodes()) // the beginnings at nodes of a host
 	for r := range f.Rows() {
 		if p := g.begin[r]; s.Rows[r] && f.Has(r, trace.FlagHost) && p != none {
 			events[p>>1] = goes
@@ -57,7 +57,7 @@ func (g *Graph) joinGaps(s *selection.Set, v *variant) {
 			events[e.from>>1] |= stays
 		}
 	}
-	longest := make([]int64, g.g.Nodes()) // of the times up to a node, since the event before that stays
+	longest := make([]int64, g.g.Nodes()) // of the times up to a node, since the last event that stays
 	isGone := make([]bool, g.g.Nodes())
 	for node := g.g.Owned(); node < g.g.Nodes(); node++ {
 		from := g.g.From(^node)

@@ -8,7 +8,7 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// turns returns the engines that serve one request after the other: an execution is the time from a request's first
+// turns returns the single-request engines: an execution is the time from a request's first
 // operation to its last one, and its load. Requests wait for the one before. Those of loops do not.
 func (g *Graph) turns(byRoot map[int32]*engine) (all []*engine) {
 	f := g.forest
@@ -51,8 +51,8 @@ func (g *Graph) turns(byRoot map[int32]*engine) (all []*engine) {
 	return slices.DeleteFunc(all, func(e *engine) bool { return !g.takesTurns(e, byRoot) })
 }
 
-// takesTurns finds the requests of an engine that serves one after the other. It reports false if they are few, overlap, or
-// rarely begin right behind the one that they wait for.
+// takesTurns finds the requests of a single-request engine. It reports false if they are few, overlap, or rarely begin
+// right behind the one in front of them.
 func (g *Graph) takesTurns(e *engine, byRoot map[int32]*engine) bool {
 	const few, right = 20, 10
 	slices.SortStableFunc(e.Steps, func(a, b batching.Step) int { return cmp.Compare(a.Start, b.Start) })

@@ -12,16 +12,16 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// streamWaits are the operations that wait for other streams by calls of …StreamWaitEvent.
+// streamWaits are the waits of operations for other streams by calls of …StreamWaitEvent.
 type streamWaits struct {
 	processes map[int32]bool    // with such calls
-	marked    map[int32][]int32 // by row, what it waits for
-	stated    map[int32][]int32 // by row, all that it waits for, as recorded
+	marked    map[int32][]int32 // the dependencies of each row
+	stated    map[int32][]int32 // all dependencies of each row, as recorded
 }
 
 func (w *streamWaits) known(process int32) bool { return w.processes[process] }
 
-// of returns what row r waits for. marked reports whether it may wait for more, because a call came before its launch.
+// of returns the dependencies of row r. marked reports whether it may have more, because a call came before its launch.
 func (w *streamWaits) of(r int32) (after []int32, marked bool) {
 	if after, ok := w.stated[r]; ok {
 		return after, false
@@ -128,7 +128,7 @@ func (b *builder) waiting(after []int32, e *event, c *trace.Call, awaited func(r
 	return first
 }
 
-// recordedWaits adds the waits for other streams that the recording states.
+// recordedWaits adds the recorded waits for other streams.
 func (b *builder) recordedWaits(w *streamWaits) {
 	w.stated = b.forest.WaitedFor()
 	isMissing := func(r int32) bool { return b.begin[r] == none }
@@ -143,10 +143,10 @@ func firstAfter(rows []int32, at int64, of func(int32) int64) int {
 	return sort.Search(len(rows), func(i int) bool { return of(rows[i]) > at })
 }
 
-// searched bounds the operations that are examined for one call.
+// searched bounds the operations examined for one call.
 const searched = 3000
 
-// lastOn returns the last of rows that matches, if any.
+// lastOn returns the last matching row, if any.
 func lastOn(rows []int32, matches func(int32) bool) []int32 {
 	for i := len(rows) - 1; i >= max(0, len(rows)-searched); i-- {
 		if matches(rows[i]) {
@@ -156,7 +156,7 @@ func lastOn(rows []int32, matches func(int32) bool) []int32 {
 	return nil
 }
 
-// waits adds the edges of hosts that wait for devices.
+// waits adds the edges of hosts waiting for devices.
 func (b *builder) waits() {
 	b.waitingCalls()
 	b.blockingCopies()
@@ -164,7 +164,7 @@ func (b *builder) waits() {
 	b.unlaunched()
 }
 
-// ownOfCall is what a call takes beside its waiting.
+// ownOfCall is the time of a call beside its waiting.
 const ownOfCall = 5 * microsecond
 
 // waitingCalls lets the ends of waiting calls, and of operations of hosts that wait, wait for the work launched before,
@@ -235,7 +235,7 @@ func (b *builder) waitingCalls() {
 	}
 }
 
-// blockingCopies lets the launching calls of copies that block wait for them. Such a call ends after the copy. A copy
+// blockingCopies lets the launching calls of blocking copies wait for them. Such a call ends after the copy. A copy
 // from pageable memory to the device has a call that ends shortly before it, once the last piece is staged.
 func (b *builder) blockingCopies() {
 	f := b.forest
@@ -269,7 +269,7 @@ func (b *builder) blockingCopies() {
 	}
 }
 
-// afterPageable returns what the host does next after the launch of a copy from or to pageable memory, or none. It waits
+// afterPageable returns the host's next point after the launch of a copy from or to pageable memory, or none. It waits
 // for such a copy in the call, whose end may not be known, and for one to the host also in a call that may be missing.
 func (b *builder) afterPageable(r int32, isTimed bool) int32 {
 	name, l := b.forest.RowName(r), b.launch[r]
@@ -285,7 +285,7 @@ func (b *builder) afterPageable(r int32, isTimed bool) int32 {
 	return points[i]
 }
 
-// copied returns the end of the call that launched a copy, or of the operation of the host around its start, or none.
+// copied returns the end of a copy's launching call, or of the operation of the host around its start, or none.
 func (b *builder) copied(r int32) int32 {
 	if l := b.launch[r]; l != none {
 		e := &b.events[l]

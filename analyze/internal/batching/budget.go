@@ -1,6 +1,6 @@
 package batching
 
-// course is what the requests of an engine have done.
+// course is the progress of the requests of an engine.
 type course struct {
 	*Engine
 	done []int     // executions, or only behind the prompt if the engine has a budget
@@ -66,7 +66,7 @@ func (q *Request) part(read, most float64) Load {
 	return Load{Weight: tokens, Attention: q.tokens.Attention * share}
 }
 
-// nearBudget is the part of the most tokens of an execution that fills it.
+// nearBudget is the least part of the most tokens in a full execution.
 const nearBudget = 0.95
 
 // findBudget finds the most tokens of an execution: most executions that leave a prompt unfinished have about as many.

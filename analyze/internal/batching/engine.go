@@ -32,12 +32,12 @@ type Step struct {
 	Ready          int64 // when the engine could begin it
 	Load           Load
 	Links, New     int
-	Prompts        int // requests whose prompts it reads
+	Prompts        int // requests with prompts in it
 	Running        int // requests between their first and last executions, without the new ones
-	Idle           int // 1 if nothing was waiting before
+	Idle           int // 1 if no request was waiting before
 }
 
-// Class returns 1 for an execution that reads prompts, otherwise 0.
+// Class returns 1 for an execution with prompts, otherwise 0.
 func (s *Step) Class() int { return min(1, s.Prompts) }
 
 // Request is a request of an engine.
@@ -84,7 +84,7 @@ func (e *Engine) Count() {
 	slices.SortStableFunc(e.Served, func(a, b Request) int { return cmp.Compare(a.Arrival, b.Arrival) })
 }
 
-// Learn finds what executions waited for and what clients do. It follows Count.
+// Learn finds the waits of executions and the manner of clients. It follows Count.
 func (e *Engine) Learn() {
 	e.findReady()
 	e.findBudget()
@@ -132,7 +132,7 @@ func (e *Engine) findReady() {
 	}
 }
 
-// HasRoom reports whether a request that was ready could have begun in a recorded execution.
+// HasRoom reports whether another ready request could have begun in a recorded execution.
 func (e *Engine) HasRoom(s *Step) bool {
 	return s.New < e.MostNew && s.New+s.Running < e.Largest && !(e.Alone && s.Running > 0) &&
 		(e.Budget == 0 || s.Load.Weight < nearBudget*e.Budget)
@@ -146,7 +146,7 @@ func (e *Engine) findClients() {
 	late := min(mean/10, 200_000) // by which a span may end after its answer
 	left := order.Numbers(n, func(x, y int32) int { return cmp.Compare(e.Served[x].EndsAt(), e.Served[y].EndsAt()) })
 	next := slices.Repeat([]int{-1}, n)
-	var free []int32 // requests whose clients have sent no other
+	var free []int32 // requests without a next one of their clients
 	clients := n
 	for i, q := range e.Served {
 		for len(left) > 0 && e.Served[left[0]].EndsAt() <= q.Arrival+late {

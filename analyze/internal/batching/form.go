@@ -31,7 +31,7 @@ type Formed struct {
 // Form runs the engine again without some requests. The executions that read prompts take the recorded costs of such
 // executions in order, and so do all others.
 func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
-	var costs, gaps [2]pool // by class, and by what was waiting
+	var costs, gaps [2]pool // by class, and by Idle
 	gap, changed := 0.0, 0.0
 	for i := range e.Steps {
 		s := &e.Steps[i]

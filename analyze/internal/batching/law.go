@@ -80,7 +80,7 @@ func fitTo(list []Sample, known Load, along []Load) (l Law) {
 	}
 	l = Law{means[len(along)], known}
 	if len(along) == 2 {
-		const alike = 1e-6 // loads that grow together cannot be told apart
+		const alike = 1e-6 // loads growing together are indistinguishable
 		p := &products
 		det := p[0][0]*p[1][1] - p[0][1]*p[0][1]
 		first, second := (p[0][2]*p[1][1]-p[1][2]*p[0][1])/det, (p[1][2]*p[0][0]-p[0][2]*p[0][1])/det

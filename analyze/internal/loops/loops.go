@@ -13,13 +13,13 @@ import (
 
 const none = trace.NoRow
 
-// Loops are the processes of a recording and what they repeat.
+// Loops are the processes of a recording and their repetitions.
 type Loops struct {
 	Process []int32 // by row
 	// Loops reports for each process whether it runs a loop: its requests do not overlap, or are the steps of a loop.
 	Loops []bool
 	Roots []int32 // the requests, by start
-	// Ends has, for steps that the next one overlaps, the start of the next.
+	// Ends has the start of the next step for overlapping steps.
 	Ends map[int32]int64
 
 	forest *trace.Forest

@@ -1,5 +1,4 @@
-// Package selection finds the operations, spans and calls of a recording that a text names, and what belongs to
-// them.
+// Package selection finds the operations, spans and calls of a recording by name, and their parts.
 package selection
 
 import (
@@ -20,7 +19,7 @@ const (
 	maxDepth = 64 // of the operators above a launch
 )
 
-// Recording is what rows are selected from.
+// Recording is a recording to select rows from.
 type Recording struct {
 	Forest *trace.Forest
 	// Has reports whether a row is replayed, OnDevice whether it is an operation of a device.
@@ -84,7 +83,7 @@ func Known(v op.Int) string {
 	return strconv.FormatInt(v.V, 10)
 }
 
-// Find returns what text selects: the name of an operation, an operator, a span or a call, or KEY=VALUE,KEY=VALUE.
+// Find returns the selection of text: the name of an operation, an operator, a span or a call, or KEY=VALUE,KEY=VALUE.
 func (g *Recording) Find(text string) *Set {
 	f := g.Forest
 	s := &Set{Rows: make([]bool, f.Len()), Calls: make(map[int32]bool)}
@@ -157,7 +156,7 @@ func conditions(f *trace.Forest, text string) func(r int32) bool {
 	}
 }
 
-// Add adds a row that is selected.
+// Add adds a row if it is selected.
 func (s *Set) Add(r int32, selected bool) {
 	if selected && !s.Rows[r] {
 		s.Rows[r] = true
@@ -231,7 +230,7 @@ func (g *Recording) AddWithin(s *Set) {
 		}
 		selected[t] = outer
 	}
-	until := func(t thread, x span) int64 { // the end of what begins before x
+	until := func(t thread, x span) int64 { // the last end of spans begun before x
 		spans := selected[t]
 		i := sort.Search(len(spans), func(i int) bool { return spans[i].start > x.start })
 		if i == 0 {
@@ -272,7 +271,7 @@ func (g *Recording) AddHosts(s *Set) {
 	if !f.HasLaunchers() {
 		return
 	}
-	left := make(map[int32]int) // operations below each operator that are not selected, or -1 without selected ones
+	left := make(map[int32]int) // unselected operations below each operator, or -1 without selected ones
 	climb := func(r int32, visit func(host int32)) {
 		h := f.Launcher(r)
 		for depth := 0; h != trace.NoRow && depth < maxDepth; depth++ {

@@ -26,7 +26,7 @@ func (g *Recording) Typical(s *Set) map[trace.Likeness]int64 {
 }
 
 // Balanced returns the time of a row if each device has the mean of the devices' work on an operation of an operator in a
-// step. Collectives and rows that are not selected keep their times.
+// step. Collectives and unselected rows keep their times.
 func (g *Recording) Balanced(s *Set) (time func(r int32, ns int64) int64) {
 	f := g.Forest
 	type share struct {
