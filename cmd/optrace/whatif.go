@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/replay"
@@ -84,6 +85,11 @@ func (f *whatifFlags) run(ctx context.Context, s streams.Streams, line *flags.Li
 	if err != nil {
 		return err
 	}
+	for _, name := range line.Inputs {
+		if isChange(name) {
+			return exit.Usagef("%q is no file. Write a change as -change 'WHAT SELECT'", name)
+		}
+	}
 	for _, c := range f.changes {
 		if c.Kind == replay.Roofline && peaks == nil {
 			return exit.Usagef("-change %q needs -peaks", c)
@@ -106,4 +112,16 @@ func (f *whatifFlags) run(ctx context.Context, s streams.Streams, line *flags.Li
 		}
 		return exit.Output(text.WriteWhatIf(out, r, f.display.On(out.Screen(s))))
 	})
+}
+
+// isChange reports whether an input is no file, and a change or the first word of one.
+func isChange(name string) bool {
+	if _, err := os.Stat(name); err == nil {
+		return false
+	}
+	_, err := replay.Parse(name)
+	if err != nil {
+		_, err = replay.Parse(name + " x")
+	}
+	return err == nil
 }

@@ -152,8 +152,14 @@ func (v *correlation) cause(r *correlate.Request) (typical, part, name string) {
 		}
 		most = more
 		part = ifAny(int64(len(usual)), "+") + units.DurationFloat(more)
-		if name = p.Operation; p.Kind == path.KindHost && 10*r.QueueingNS.V >= 9*p.TimeNS {
+		isHost := p.Kind == path.KindHost
+		switch {
+		case isHost && 10*r.QueueingNS.V >= 9*p.TimeNS:
 			name = "before its first operation"
+		case isHost && 2*r.QueuedNS >= p.TimeNS:
+			name = "waiting in a queue"
+		default:
+			name = p.Operation
 		}
 	}
 	return typical, part, name
