@@ -274,7 +274,8 @@ func TestInferKind(t *testing.T) {
 		{op.KindCollective, op.RuleLibrary, op.KindCollective, "ncclDevKernel_AllReduce_Sum_f32_RING_LL; " +
 			"rcclGenericKernel; HCCL_x; oneccl_x; mscclKernel"},
 		{op.KindCollective, op.RuleName, op.KindCollective, "allreduce; c10d::AllReduce_; all_gather_into_tensor; " +
-			"all_reduce; All-Reduce.3; MPI_Alltoallv; reduce_scatter; KJTAllToAllSplits; (anonymous namespace)::all_reduce"},
+			"all_reduce; All-Reduce.3; MPI_Alltoallv; reduce_scatter; KJTAllToAllSplits; " +
+			"(anonymous namespace)::all_reduce"},
 		{op.KindCollective, op.RuleName, op.KindCompute, "broadcast_coalesced; isend; RECV; record_param_comms; " +
 			"c10d::broadcast_; void gemm<AllReduceEpilogue>(comm); triton_poi_fused_all_reduce_3"},
 		{op.KindCompute, op.RuleDefault, op.KindCollective,

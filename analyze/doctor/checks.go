@@ -46,8 +46,7 @@ type property struct {
 var checks = [numChecks]property{
 	{
 		name: "starts", of: "operations", applies: all, lacks: func(e *op.Entry) bool { return !e.Start.Known },
-		effect: "Without it nothing is known of when an operation ran: it counts in sums, and in nothing that is " +
-			"about time.",
+		effect: "Without a start, the time of an operation counts in sums only.",
 		figures: names("total.wall_ns, devices[].busy_ns, devices[].idle_ns, devices[].overlap_ns, idle, " +
 			"utilisation, concurrency, critical_path, slowest_request, launches, sequences, steps[].wall_ns, " +
 			"memory.over_time"),
@@ -60,8 +59,8 @@ var checks = [numChecks]property{
 	{
 		name: "ids", of: "operations", applies: all,
 		lacks: func(e *op.Entry) bool { return e.TraceID.IsZero() || e.SpanID.IsZero() },
-		effect: "Without it an operation belongs to no trace: nothing is above or below it, and no backend can be " +
-			"asked for it.",
+		effect: "Without ids, an operation belongs to no trace: nothing is above or below it, and backends cannot " +
+			"find it.",
 		figures: names("operations[].self_ns, operations[].exemplar, critical_path, slowest_request"),
 		code:    []string{`ctx, mm := tr.Start(ctx, "matmul", "cuda:0") // and mm.End() when it is done`},
 		attributes: []Attribute{
@@ -71,9 +70,8 @@ var checks = [numChecks]property{
 	},
 	{
 		name: "parents", of: "operations", applies: all,
-		lacks: func(e *op.Entry) bool { return e.ParentSpanID.IsZero() },
-		effect: "Without it an operation is a trace of its own: no request, step or layer is known that it belongs " +
-			"to.",
+		lacks:  func(e *op.Entry) bool { return e.ParentSpanID.IsZero() },
+		effect: "Without a parent, an operation is a trace of its own, outside any request, step or layer.",
 		figures: names("operations[].self_ns, critical_path, critical_path_operations, slowest_request, sequences, " +
 			"groups"),
 		code: []string{
@@ -88,9 +86,9 @@ var checks = [numChecks]property{
 			f.Estimated = d.isSample()
 			f.Missing = d.absent(f.Count, func(r *references) int64 { return r.children })
 		},
-		effect: "Without it an operation is an orphan: its parent is not in the recording. Record with a Processor; where " +
-			"requests end long before their operations, call Processor.KeepTrace(ctx), once Expect, in the request. Or was " +
-			"the parent sampled out, is it in another file, or does it not end?",
+		effect: "The parents of these operations are not in the recording. Record with a Processor. If requests " +
+			"end long before their operations, call Processor.KeepTrace(ctx), formerly Expect, in the " +
+			"request. The parent may also be sampled out, in another file, or unfinished.",
 		figures: names("input.orphans, operations[].self_ns, critical_path, critical_path_operations, " +
 			"slowest_request"),
 		code: []string{
@@ -102,8 +100,8 @@ var checks = [numChecks]property{
 	},
 	{
 		name: "devices", of: "operations", applies: all, lacks: func(e *op.Entry) bool { return !e.HasDevice() },
-		effect: "Without it operations share the device \"unknown\": which device is busy, idle or late cannot be " +
-			"told.",
+		effect: "Without a device, operations share the device \"unknown\": busy, idle and late devices look " +
+			"alike.",
 		figures: names("devices, load_balance, idle, utilisation, concurrency, communication.collectives[].waits"),
 		code: []string{
 			`ctx, mm := tr.Start(ctx, "matmul", "cuda:0") // and mm.End() when it is done`,
@@ -114,8 +112,8 @@ var checks = [numChecks]property{
 	{
 		name: "input_shapes", of: "operations that compute", applies: computes,
 		lacks: func(e *op.Entry) bool { return e.InputShapes == nil },
-		effect: "Without it FLOPs and moved bytes do not follow, and small and large calls of one operation cannot " +
-			"be told apart.",
+		effect: "Without shapes, FLOPs and moved bytes are unknown, and small and large calls of one operation " +
+			"look alike.",
 		figures: names("operations[].flops_derived, operations[].moved_bytes, operations[].flops_per_byte, " +
 			"operations[].roofline, operations[].mixes, groups"),
 		code: []string{`mm.In(64, 784).In(784, 256)`},
@@ -125,9 +123,8 @@ var checks = [numChecks]property{
 	},
 	{
 		name: "output_shapes", of: "operations that compute", applies: computes,
-		lacks: func(e *op.Entry) bool { return e.OutputShape == nil },
-		effect: "Without it the number of elements is not known, and neither are the sizes and FLOPs that follow " +
-			"from it.",
+		lacks:  func(e *op.Entry) bool { return e.OutputShape == nil },
+		effect: "Without shapes, the number of elements is unknown, and so are sizes and FLOPs.",
 		figures: names("operations[].elements, operations[].memory_bytes, operations[].flops_derived, " +
 			"operations[].moved_bytes, operations[].mixes, groups"),
 		code:       []string{`mm.Out(64, 256)`},
@@ -136,7 +133,7 @@ var checks = [numChecks]property{
 	{
 		name: "dtypes", of: "operations that compute", applies: computes,
 		lacks:  func(e *op.Entry) bool { return e.DType == "" },
-		effect: "Without it an element is taken for 8 bytes, and no peak of a device fits the operation.",
+		effect: "Without a type, an element counts 8 bytes, and no peak of a device applies.",
 		figures: names("operations[].memory_bytes, operations[].moved_bytes, operations[].flops_per_byte, " +
 			"operations[].roofline, operations[].mixes, memory.hotspots"),
 		code:       []string{`mm.DType(op.F32)`},
@@ -145,8 +142,8 @@ var checks = [numChecks]property{
 	{
 		name: "memory", of: "operations that compute, communicate or move data", applies: hasMemory,
 		lacks: func(e *op.Entry) bool { return !e.MemoryBytes.Known },
-		effect: "Without it an operation has no size: shape and element type of the output would give it, or the " +
-			"engine can state it.",
+		effect: "Without a size, memory and the rates of copies are unknown. Shape and type of the output give " +
+			"the size, or the engine states it.",
 		figures: names("operations[].memory_bytes, memory.hotspots, memory.copies[].bytes_per_second, " +
 			"memory.over_time, communication.collectives[].bus_bytes_per_second"),
 		code:       []string{`mm.Attrs(tensorconv.MemorySize(65536))`},
@@ -155,7 +152,7 @@ var checks = [numChecks]property{
 	{
 		name: "flops", of: "operations that compute", applies: computes,
 		lacks:  func(e *op.Entry) bool { return !e.FLOPs.Known && !flops.Of(e).FLOPs.Known },
-		effect: "Without it the arithmetic is not known: the name is none of a formula, or shapes are missing.",
+		effect: "The FLOPs are unknown: no formula has the operation's name, or shapes are missing.",
 		figures: names("operations[].flops, operations[].flops_per_second, operations[].flops_per_byte, " +
 			"operations[].roofline"),
 		code:       []string{`mm.FLOPs(2 * 64 * 784 * 256)`},
@@ -164,8 +161,8 @@ var checks = [numChecks]property{
 	{
 		name: "streams", of: "operations on accelerators", applies: onAccelerator,
 		lacks: func(e *op.Entry) bool { return !e.Stream.Known },
-		effect: "Without it the order in which a device runs operations is not known: they might all wait for each " +
-			"other, or none.",
+		effect: "Without a stream, the order of operations on a device is unknown: all or none may wait for each " +
+			"other.",
 		figures: names("critical_path[].drag_ns, critical_path_totals.edges.stream, launches.streams, sequences, " +
 			"input.suspect_durations"),
 		code:       []string{`mm.Stream(7)`},
@@ -173,9 +170,8 @@ var checks = [numChecks]property{
 	},
 	{
 		name: "launch_times", of: "operations on accelerators", applies: onAccelerator,
-		lacks: func(e *op.Entry) bool { return !e.Launch.Known },
-		effect: "Without it a device that idles does not tell why: the host that launches too late looks like a " +
-			"queue that is slow.",
+		lacks:   func(e *op.Entry) bool { return !e.Launch.Known },
+		effect:  "Without launch times, the cause of idle time is unknown: a late launch looks like a slow queue.",
 		figures: names("launches, idle[].cause, idle_causes, slowest_request.causes"),
 		code: []string{
 			`mm.Attrs(tensorconv.LaunchTime(launched)) // in Unix ns`,
@@ -185,25 +181,23 @@ var checks = [numChecks]property{
 	},
 	{
 		name: "steps", of: "operations", applies: all, lacks: func(e *op.Entry) bool { return !e.Step.Known },
-		effect: "Without it iterations are not told apart: nothing is said by step, and one run cannot be compared " +
-			"with another by its steps.",
+		effect:     "Without a step, there are no figures by step, and runs cannot be compared by steps.",
 		figures:    names("steps, stated_steps, groups"),
 		code:       []string{`ctx = optrace.ContextWithStep(ctx, 12)`},
 		attributes: []Attribute{{onSpan, attrkey.Step, "int", int64(12)}},
 	},
 	{
 		name: "services", of: "operations", applies: all, lacks: func(e *op.Entry) bool { return e.Service == "" },
-		effect: "Without it the devices of several programs that have one name share a row, and requests are told " +
-			"apart by name only.",
+		effect: "Without a service, devices of several programs share a row if their names are equal, and only " +
+			"names tell requests apart.",
 		figures:    names("devices[].service, slowest_request.service, steps[].service, groups"),
 		code:       []string{resourceLine},
 		attributes: []Attribute{{onResource, attrkey.ServiceName, "string", "trainer"}},
 	},
 	{
 		name: "ranks", of: "operations that communicate", applies: communicates,
-		lacks: func(e *op.Entry) bool { return !e.Rank.Known },
-		effect: "Without it the cuda:0 of every rank is one device, and who was late for a collective has no " +
-			"number.",
+		lacks:  func(e *op.Entry) bool { return !e.Rank.Known },
+		effect: "Without a rank, the cuda:0 of all ranks is one device, and a late rank has no number.",
 		figures: names("devices[].rank, load_balance, communication.collectives[].stragglers, " +
 			"communication.collectives[].waits"),
 		code: []string{resourceLine},
@@ -214,7 +208,7 @@ var checks = [numChecks]property{
 	{
 		name: "groups", of: "operations that communicate", applies: communicates,
 		lacks:  func(e *op.Entry) bool { return e.Collective == nil || e.Collective.Group == "" },
-		effect: "Without it collectives of one name in different process groups are taken for one.",
+		effect: "Without a group, collectives of one name in different process groups count as one.",
 		figures: names("communication.collectives[].group, communication.collectives[].transfer_ns, " +
 			"communication.collectives[].wait_ns"),
 		code: []string{
@@ -227,8 +221,8 @@ var checks = [numChecks]property{
 	{
 		name: "sequence_numbers", of: "operations that communicate", applies: communicates,
 		lacks: func(e *op.Entry) bool { return e.Collective == nil || !e.Collective.Sequence.Known },
-		effect: "Without it the k-th collective of each device is taken for the same one, which a single lost " +
-			"record makes wrong from there on.",
+		effect: "Without a number, the k-th collectives of all devices count as one. After a lost record, all " +
+			"later ones are matched wrongly.",
 		figures: names("communication.collectives[].inferred, communication.collectives[].transfer_ns, " +
 			"communication.collectives[].wait_ns, communication.collectives[].stragglers, " +
 			"critical_path_totals.edges.collective"),
@@ -241,8 +235,7 @@ var checks = [numChecks]property{
 			f.Estimated = d.isSample()
 			f.Missing = d.absent(f.Count, func(r *references) int64 { return r.links })
 		},
-		effect: "Links say for which requests an execution works. Where the request is not in the input, its part " +
-			"goes nowhere.",
+		effect: "Links state the requests of an execution. The part of a missing request counts for none.",
 		figures: names("input.missing_links, critical_path_totals.edges.links, slowest_request, " +
 			"correlate requests[].shared_ns"),
 		code: []string{linkLine},
@@ -256,8 +249,8 @@ var checks = [numChecks]property{
 			f.Count = d.links
 			f.Missing = d.links - d.weights
 		},
-		effect: "Without it the time of a shared execution is divided equally among its requests, however large " +
-			"each of them is.",
+		effect: "Without a weight, the time of a shared execution is divided equally among its requests, small or " +
+			"large.",
 		figures:    names("correlate requests[].shared_ns"),
 		code:       []string{linkLine},
 		attributes: []Attribute{{onLink, attrkey.LinkWeight, "int, such as tokens or rows", int64(128)}},

@@ -2,11 +2,9 @@ package replay
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/optrace/optrace/analyze/device"
-	"github.com/optrace/optrace/analyze/internal/batching"
 	"github.com/optrace/optrace/analyze/trace"
 )
 
@@ -71,38 +69,4 @@ func (g *Graph) Replicas() (all []Replica) {
 		}
 	}
 	return all
-}
-
-// replicas returns the groups of engines with the same operations and requests of their own.
-func (g *Graph) replicas() [][]*engine {
-	number := make(map[string]int) // of groups, by the names of operations
-	var all [][]*engine
-	for _, e := range g.engines() {
-		if e.passes || e.single {
-			continue
-		}
-		key := fmt.Sprint(e.laws.Names())
-		if _, known := number[key]; !known {
-			number[key] = len(all)
-			all = append(all, nil)
-		}
-		all[number[key]] = append(all[number[key]], e)
-	}
-	const most = 64 // as for the change
-	return slices.DeleteFunc(all, func(group []*engine) bool { return len(group) < 2 || len(group) > most })
-}
-
-// evenly returns the durations of requests by root, if replicas get them in turn, and the last end.
-func (g *Graph) evenly(recorded, v *variant, without map[int32]bool) (ns map[int32]float64, end float64) {
-	ns = make(map[int32]float64)
-	for _, group := range g.replicas() {
-		var engines []*batching.Engine
-		var plans []batching.Plan
-		for _, e := range group {
-			engines = append(engines, &e.Engine)
-			plans = append(plans, g.plan(e, recorded, v))
-		}
-		end = max(end, batching.FormEvenly(engines, plans, without, ns))
-	}
-	return ns, end
 }

@@ -81,9 +81,9 @@ func (v *correlation) firstScreen() {
 	v.b.WriteString(strings.Join(append(lines, told...), "") + strings.Join(endpoints, ""))
 	v.slowest(min(v.Top, left-len(told)-3))
 	v.b.WriteByte('\n')
-	more := "More: optrace correlate -section NAME as → says, -section all"
+	more := "More detail: optrace correlate -section all FILE"
 	if slowest := v.bySlowness(1); len(slowest) > 0 {
-		more += "; the slowest: -trace " + idText(slowest[0].TraceID)
+		more += "; slowest request: -trace " + idText(slowest[0].TraceID)
 	}
 	v.fold("", "", more, dim)
 }

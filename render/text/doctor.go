@@ -63,17 +63,17 @@ func (v *examination) envelope() {
 	}
 	switch {
 	case in.Entries == 0 && len(v.r.Engines) > 0:
-		v.field("missing", "operations, which requests of engines do without", false)
+		v.field("missing", "operations; requests of engines need none", false)
 	case in.Entries == 0:
-		v.field("missing", "everything: there are no operations in the input", true)
+		v.field("missing", "everything: the input has no operations", true)
 	case len(missing) == 0 && never != nil:
-		v.field("missing", "nothing that an option of this profiler adds", false)
+		v.field("missing", "nothing more to get from options of this profiler", false)
 	case len(missing) == 0:
-		v.field("missing", "nothing that was looked for", false)
+		v.field("missing", "nothing", false)
 	default:
 		v.field("missing", strings.Join(missing, ", "), true)
 	}
-	v.fact("no option", int64(len(never)), "of this profiler adds "+strings.Join(never, ", "))
+	v.fact("no option", int64(len(never)), "for "+strings.Join(never, ", ")+" in this profiler")
 	v.field("record", v.r.Record, false)
 }
 
@@ -110,14 +110,14 @@ func (v *examination) nothing() {
 		v.heading("REQUESTS OF ENGINES")
 		for _, name := range slices.Sorted(maps.Keys(v.r.Engines)) {
 			v.note(units.Plural(v.r.Engines[name],
-				"request") + " of " + name + ", in spans: report says what they waited for")
+				"request") + " of " + name + ": optrace report shows their waits")
 		}
 		v.code(0, "shell", "optrace report FILE")
 		return
 	}
 	v.heading("NO OPERATIONS")
 	if n := v.r.Input.Spans; n > 0 {
-		v.note(fmt.Sprintf("%s there, but no operation among them: a span is one by the attribute %s",
+		v.note(fmt.Sprintf("%s, but no operation among them: an operation has the attribute %s",
 			units.Plural(n, "span"), attrkey.Name))
 		v.code(0, "Go", `ctx, o := tr.Start(ctx, "matmul", "cuda:0") // a Tracer of optrace; o.End() when it has ended`)
 		v.code(0, "else", attribute(&doctor.Attribute{Key: attrkey.Name, Type: "string", Example: "matmul",
@@ -125,7 +125,7 @@ func (v *examination) nothing() {
 		return
 	}
 	if v.r.Input.Malformed > 0 {
-		v.note("What is there cannot be read.")
+		v.note("The input cannot be read.")
 		return
 	}
 	if n := v.r.Input.SkippedBy[string(op.SkipOtherSignal)]; n > 0 {
@@ -141,12 +141,12 @@ func (v *examination) nothing() {
 	} else {
 		v.note("Nothing was recorded, or the program ended before it was written.")
 	}
-	v.code(0, "Go", `defer sdk.Shutdown(ctx) // of what Setup returned; else that of the TracerProvider`)
+	v.code(0, "Go", `defer sdk.Shutdown(ctx) // sdk is the result of Setup; else shut down the TracerProvider`)
 	v.code(1, "Go", `o.End()                 // of each operation, and no os.Exit or log.Fatal before Shutdown`)
 	v.code(2, "Go", `optrace.WithSignals()   // an option of Setup: an interrupt or SIGTERM flushes first`)
 	v.code(3, "Go", `tr := sdk.Tracer()      // or NewTracer of the TracerProvider that has the Processor`)
 	v.labelled("sampling",
-		"a Processor gets no span that the sampler drops, unless Setup or sdktrace.AlwaysRecord keeps it on record")
+		"a Processor gets no spans dropped by the sampler; Setup and sdktrace.AlwaysRecord keep them")
 }
 
 func thing(f *doctor.Finding) string { return strings.ReplaceAll(f.Name, "_", " ") }
