@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/optrace/optrace/analyze/internal/rank"
+	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
 )
@@ -54,11 +54,12 @@ func mainRequest(base, all []*Run) (name string, ok bool) {
 	return name, ok
 }
 
-func median(ns []float64) float64 { return rank.Median(ns) }
-
-func percentile95(ns []float64) float64 {
-	sorted := slices.Sorted(slices.Values(ns))
-	return sorted[(len(sorted)*95+99)/100-1]
+// percentile returns the function for a percentile, as a report has it.
+func percentile(percent int64) func(ns []float64) float64 {
+	return func(ns []float64) float64 {
+		sorted := slices.Sorted(slices.Values(ns))
+		return sorted[sketch.Place(int64(len(sorted)), percent)]
+	}
 }
 
 func mean(ns []float64) float64 {
@@ -91,8 +92,8 @@ func requestParts(base, head []*Run, alpha float64) (parts []Part) {
 		of    func(ns []float64) float64
 		block int
 	}{
-		{partRequestP50, median, 1},
-		{partRequestP95, percentile95, minBlock},
+		{partRequestP50, percentile(50), 1},
+		{partRequestP95, percentile(95), minBlock},
 		{last, func(ns []float64) float64 { return times * mean(ns) }, minBlock},
 	} {
 		values := func(runs []*Run) (values []float64) {
