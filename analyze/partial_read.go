@@ -180,7 +180,8 @@ func (d *partialDoc) addInput(l *inputLine) error {
 	}
 	c := d.counter
 	c.counts = l.counts
-	c.Formats, c.Models = nil, nil
+	c.Formats = nil
+	c.Models = nil
 	for _, name := range l.Formats {
 		c.Formats = addTo(c.Formats, name)
 	}

@@ -1,10 +1,10 @@
-// Package blame says which requests delayed others, and by how much.
+// Package blame finds requests delayed by others, and the lengths of the delays.
 package blame
 
 import "github.com/optrace/optrace/op"
 
-// Blame is the time by which a culprit delayed a victim: the victim ends so much earlier without the culprit. The rest of
-// a victim's waiting has no culprit.
+// Blame is the delay of a victim by a culprit: in a replay without the culprit the victim ends earlier by NS. The rest of
+// a victim's waiting has a nil Culprit.
 type Blame struct {
 	Victim  Party  `json:"victim"`
 	Culprit *Party `json:"culprit"`
@@ -12,7 +12,7 @@ type Blame struct {
 	NS      int64  `json:"ns"`
 	LowNS   int64  `json:"low_ns"`
 	HighNS  int64  `json:"high_ns"`
-	// Tokens is the size of the culprit's prompt, 0 if unknown. Behind names the culprit, Text is a sentence.
+	// Tokens is the size of the culprit's prompt, 0 if unknown. Behind describes the culprit, Text is a sentence.
 	Tokens int64  `json:"tokens,omitzero"`
 	Behind string `json:"behind"`
 	Text   string `json:"text"`
@@ -20,16 +20,16 @@ type Blame struct {
 
 // Party is a request, or work without a request.
 type Party struct {
-	// Row is the row of the request's span. Name is its name with a part of its trace id, enough to tell it from others.
+	// Row is the row of the request's span. Name is its name with a part of its trace id, unique among the parties.
 	Row        int32      `json:"-"`
 	Name       string     `json:"name,omitzero"`
 	TraceID    op.TraceID `json:"trace_id,omitzero"`
 	RootSpanID op.SpanID  `json:"root_span_id,omitzero"`
-	// Step is the name of work without a request that was read.
+	// Step is the name of the work if no request was read for it.
 	Step string `json:"step,omitzero"`
 }
 
-// Reason is how a culprit delayed a victim.
+// Reason is the manner of a delay.
 type Reason string
 
 // The reasons.
@@ -46,8 +46,9 @@ const (
 // Culprit sums up the delays caused by a request.
 type Culprit struct {
 	Party
-	// NS sums up the delays of Victims requests, each at least a hundredth of the request, and not longer than the culprit
-	// can cause itself: a shorter queue may also let a request overtake another culprit. Longest is the longest of them.
+	// NS is the sum of the delays of Victims requests, Longest the longest delay. Delays below a hundredth of the
+	// request's duration do not count, nor do delays longer than the culprit can cause itself: a shorter queue may also
+	// let a request overtake another culprit.
 	Victims int   `json:"victims"`
 	NS      int64 `json:"ns"`
 	LowNS   int64 `json:"low_ns"`
@@ -55,11 +56,11 @@ type Culprit struct {
 	Longest Blame `json:"longest"`
 }
 
-// Blames says who delayed whom.
+// Blames are the delays among all requests.
 type Blames struct {
-	// Rows has for each victim, the slowest first, its culprits, the largest first, and the rest. They add up to the
-	// victim's waiting: its duration less that of a replay in which it is alone. The rest is negative if several culprits
-	// cause the same waiting.
+	// Rows has the victims, slowest first, each with its culprits, largest delay first, and the rest. The rows of a
+	// victim add up to its waiting: its duration minus its duration in a replay without other requests. The rest is
+	// negative if several culprits cause the same waiting.
 	Rows []Blame
 	// Culprits has the largest sum first.
 	Culprits []Culprit

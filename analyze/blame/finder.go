@@ -9,22 +9,22 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// Bounds of the number of replays, and the least delay as a share of the victim's duration.
 const (
 	maxVictims  = 16
-	maxSuspects = 8 // of a victim
-	leastBlame  = 0.01
+	maxSuspects = 8    // of a victim
+	leastBlame  = 0.01 // the least delay as a share of the victim's duration
 )
 
-// Suspect is what worked for others while a victim waited. Number is the row of a request, or the complement of the
-// number of a step without a request.
+// Suspect is another request at work while a victim waited. Number is its row, or for a step without a request the
+// complement of an index of [Requests.Names].
 type Suspect struct {
-	Number                   int32
-	NS                       float64 // of work
-	PromptNS, BeforeVictimNS float64 // of these, for its prompt, and before the victim's first step
+	Number         int32
+	NS             float64 // of work
+	PromptNS       float64 // the part for its prompt
+	BeforeVictimNS float64 // the part before the victim's first step
 }
 
-// reason says how a culprit delayed a victim. x is nil for a culprit that ended long before: it made the queue longer.
+// reason returns the reason of a delay. x is nil for a culprit that ended long before: it made the queue longer.
 func (s *Requests) reason(x *Suspect, culprit int32) Reason {
 	const half = 2
 	if s.Whole == nil || culprit < 0 {
@@ -57,8 +57,8 @@ func (s Suspects) Add(number int32, ns float64) *Suspect {
 	return x
 }
 
-// longest returns the longest delay that a request can cause itself: about the time of its work, or for requests that
-// wait for a place in the batch the time in it.
+// longest returns the longest delay caused by a request itself: about the time of its work, or if requests wait for a
+// place in the batch, its time in the batch.
 func (s *Requests) longest(row int32) int64 {
 	if s.Whole == nil {
 		return math.MaxInt64
@@ -76,7 +76,7 @@ func (s *Requests) longest(row int32) int64 {
 type Source interface {
 	// Suspects returns the suspects of a victim.
 	Suspects(victim int32) Suspects
-	// Without returns by how much each request ends earlier without some, by index.
+	// Without replays without the numbered suspects. It returns by how many ns each request ends earlier, by index.
 	Without(numbers map[int32]bool) []int64
 }
 
@@ -88,12 +88,12 @@ type Requests struct {
 	Full    bool          // requests waited for a place in the batch
 	Off     float64       // the error without a change, as a share of the durations
 	Tokens  func(row int32) int64
-	Whole   func(row int32) *Suspect // the work for a request, nil beside engines
-	InBatch func(row int32) int64    // ns from its first step to its last one if requests waited for places, likewise
+	Whole   func(row int32) *Suspect // the work for a request; nil without an engine
+	InBatch func(row int32) int64    // ns from its first step to its last one if requests waited for places; likewise
 	Names   []string                 // names of work without requests
 }
 
-// NewRequests returns requests without prompts that have at most so many culprits.
+// NewRequests returns requests without prompts, with at most the given number of culprits.
 func NewRequests(rows []int32, most int) Requests {
 	r := Requests{Rows: rows, Index: make(map[int32]int, len(rows)), Most: most, Tokens: func(int32) int64 { return 0 }}
 	for i, row := range rows {
@@ -105,12 +105,12 @@ func NewRequests(rows []int32, most int) Requests {
 // Finder finds blame.
 type Finder struct {
 	Blames
-	// Keep selects victims, all for nil. Duration returns that of a request, IsWithin reports whether a request is
-	// another one or a part of it.
+	// Keep selects victims; nil keeps all. Duration returns the duration of a row. IsWithin reports whether row is
+	// request or a part of it.
 	Keep     func(row int32) bool
 	Duration func(row int32) int64
 	IsWithin func(row, request int32) bool
-	// Spread is the share of a delay by which it may be wrong.
+	// Spread is the relative error of a delay.
 	Spread float64
 }
 
@@ -125,8 +125,8 @@ func (b *Finder) counts(ns int64, victim int32) bool {
 	return ns > 0 && float64(ns) >= leastBlame*float64(b.Duration(victim))
 }
 
-// Add adds the blame of a source's requests. A bound selects suspects: the work done for others while a request waited.
-// For each suspect there is one replay without it.
+// Add adds the delays among a source's requests. It replays without each of the largest suspects by their work while
+// victims waited, and for each victim without all other requests.
 func (b *Finder) Add(s Source, of *Requests) {
 	victims := slices.Clone(of.Rows)
 	if b.Keep != nil {
@@ -199,7 +199,7 @@ func (b *Finder) addCulprit(s Source, of *Requests, culprit int32, delays []int6
 	}
 }
 
-// addVictim adds the rows of a victim that waited for some ns in all.
+// addVictim adds the rows of a victim. waited is its waiting in ns.
 func (b *Finder) addVictim(of *Requests, victim int32, all Suspects, delays map[int32][]int64, waited int64) {
 	var rows []Blame
 	for number, list := range delays {
@@ -208,7 +208,8 @@ func (b *Finder) addVictim(of *Requests, victim int32, all Suspects, delays map[
 			continue
 		}
 		row := Blame{
-			Victim: Party{Row: victim}, Culprit: &Party{Row: max(trace.NoRow, number)}, NS: ns, Reason: of.reason(all[number], number),
+			Victim: Party{Row: victim}, Culprit: &Party{Row: max(trace.NoRow, number)},
+			NS: ns, Reason: of.reason(all[number], number),
 		}
 		if number < 0 {
 			row.Culprit.Step = of.Names[^number]

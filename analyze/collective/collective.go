@@ -40,13 +40,13 @@ type Row struct {
 	// ranks of the group. Both are unknown if the sizes are.
 	AlgorithmBytesPerSecond op.Float `json:"algorithm_bytes_per_second"`
 	BusBytesPerSecond       op.Float `json:"bus_bytes_per_second"`
-	// Stragglers has a row per device that waited least, the most frequent first.
+	// Stragglers has a row per device with the least wait, the most frequent first.
 	Stragglers []Straggler `json:"stragglers"`
 	// Waits has a row per device, the longest wait first. They add up to WaitNS.
 	Waits []Wait `json:"waits"`
 }
 
-// Straggler is a device that others waited for.
+// Straggler is a device with others waiting for it.
 type Straggler struct {
 	device.Key
 	// Count is the number of collectives, CausedWaitNS the waiting time of all others together.

@@ -2,6 +2,6 @@
 // by their order without a number.
 //
 // [FindJoins] joins the operations, [Joins.Rows] sums them up with waiting times and stragglers, and [Joins.Lateness]
-// finds devices that came last. Package clocks compares clocks by the ends of collectives. In package path, a late
+// finds the last devices to arrive. Package clocks compares clocks by the ends of collectives. In package path, a late
 // device holds up the others.
 package collective

@@ -96,7 +96,8 @@ func IsReceive(name string) bool { return sideOf(name) == "recv" }
 // sideOf returns send or recv for a name with one of them, "" for other names and for both sides in one.
 func sideOf(name string) string {
 	name = strings.ToLower(name)
-	sends, receives := strings.Contains(name, "send"), strings.Contains(name, "recv")
+	sends := strings.Contains(name, "send")
+	receives := strings.Contains(name, "recv")
 	switch {
 	case sends && !receives:
 		return "send"

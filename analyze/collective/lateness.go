@@ -52,7 +52,8 @@ func (j *Joins) Lateness() []Lateness {
 		if len(parts) < 2 || strings.Contains(plain, "send") || strings.Contains(plain, "recv") {
 			continue
 		}
-		least, next := int64(math.MaxInt64), int64(math.MaxInt64)
+		least := int64(math.MaxInt64)
+		next := int64(math.MaxInt64)
 		for i := range parts {
 			p := &parts[i]
 			ns := j.duration(p)

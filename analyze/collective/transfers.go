@@ -6,15 +6,15 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// Transfer is what one rank sends to another, by the rows of both sides.
+// Transfer is a send of one rank to another and its receive.
 type Transfer struct {
 	From, To      int64 // ranks
-	Send, Receive int32
+	Send, Receive int32 // rows
 }
 
-// Transfers returns the transfers whose two sides are known. The k-th send of a rank to a peer, by start, is what the
-// peer's k-th receive from this rank in the same group gets, as libraries keep their order. Sequence numbers do not tell:
-// PyTorch counts each rank's by itself. Where one side has more than the other, nobody knows which are missing.
+// Transfers returns the transfers with two known sides. The k-th send of a rank to a peer, by start, matches the peer's
+// k-th receive from this rank in the same group: libraries keep the order. Sequence numbers do not match, since PyTorch
+// counts them by rank. Transfers omits links with unequal numbers of sends and receives.
 func Transfers(f *trace.Forest) (all []Transfer) {
 	type link struct {
 		from, to int64
@@ -26,12 +26,14 @@ func Transfers(f *trace.Forest) (all []Transfer) {
 		c := &f.Collectives[i]
 		name := f.Names.Collectives.Values[c.Name]
 		rank := f.DeviceKey(c.Row).Rank
-		l, side := link{rank.V, int64(c.Peer), name.Group}, 0
+		l := link{rank.V, int64(c.Peer), name.Group}
+		side := 0
 		switch {
 		case c.Peer < 0 || !rank.Known || !c.Started || f.Has(c.Row, trace.FlagRepeat):
 			continue
 		case IsReceive(name.Name):
-			l.from, l.to, side = l.to, l.from, 1
+			l.from, l.to = l.to, l.from
+			side = 1
 		case !IsSend(name.Name):
 			continue
 		}
@@ -42,7 +44,8 @@ func Transfers(f *trace.Forest) (all []Transfer) {
 		sides[l][side] = append(sides[l][side], c.Row)
 	}
 	for _, l := range links {
-		sends, receives := sides[l][0], sides[l][1]
+		sends := sides[l][0]
+		receives := sides[l][1]
 		slices.SortStableFunc(sends, f.CompareStart)
 		slices.SortStableFunc(receives, f.CompareStart)
 		for i := range sends {

@@ -56,7 +56,8 @@ func compare(sorted []*Request, links Link) *Comparison {
 	}
 	slow := sorted[n-(n+9)/10:]
 	typical := sorted[n/4 : n-(n+3)/4]
-	slowest, median := slow[len(slow)-1], typical[len(typical)/2]
+	slowest := slow[len(slow)-1]
+	median := typical[len(typical)/2]
 	for _, r := range slow {
 		r.Slow = true
 		r.CompareLink = links.compare(r.TraceID, median.TraceID)
@@ -68,7 +69,8 @@ func compare(sorted []*Request, links Link) *Comparison {
 		Link:    links.compare(slowest.TraceID, median.TraceID),
 	}
 	c.DifferenceNS = c.Slow.MeanNS - c.Typical.MeanNS
-	inSlow, inTypical := meanParts(slow), meanParts(typical)
+	inSlow := meanParts(slow)
+	inTypical := meanParts(typical)
 	exemplar := make(map[partKey]Link)
 	for i := range slowest.CriticalPath {
 		exemplar[slowest.CriticalPath[i].key()] = slowest.CriticalPath[i].Link

@@ -10,7 +10,8 @@ import (
 // Jaeger holds a request, its long operation, and a summary of the short one. The local batch holds all three spans.
 // None is missing.
 func ExampleJoin() {
-	trace, root := op.TraceID{15: 1}, op.SpanID{7: 1}
+	trace := op.TraceID{15: 1}
+	root := op.SpanID{7: 1}
 	request := op.Record{Span: &op.Span{
 		Name: "POST /predict", Service: "api", TraceID: trace, SpanID: root, Start: op.Known(0), Duration: 1_000_000,
 	}}

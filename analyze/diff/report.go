@@ -173,7 +173,8 @@ type Unsteady struct {
 func (r *Report) Slowdown() (what string, by float64) {
 	for i := range r.Rows {
 		if d := r.Rows[i].slowdown(r.Rows[i].BaseNS); d > by {
-			what, by = r.Rows[i].Key.String(), d
+			what = r.Rows[i].Key.String()
+			by = d
 		}
 	}
 	wall := op.Float{}

@@ -42,13 +42,15 @@ func mainRequest(base, all []*Run) (name string, ok bool) {
 		}
 	}
 	for _, other := range slices.Sorted(maps.Keys(sums)) {
-		isEverywhere, areSteps := true, true
+		isEverywhere := true
+		areSteps := true
 		for _, r := range all {
 			isEverywhere = isEverywhere && len(r.requests[other]) > 0
 			areSteps = areSteps && len(r.requests[other]) == r.steps.count
 		}
 		if isEverywhere && !areSteps && (!ok || sums[other] > sums[name]) {
-			name, ok = other, true
+			name = other
+			ok = true
 		}
 	}
 	return name, ok
@@ -82,9 +84,11 @@ func requestParts(base, head []*Run, alpha float64) (parts []Part) {
 	for _, r := range all {
 		counts[len(r.requests[name])] = true
 	}
-	last, times := partRequestMean, 1.0
+	last := partRequestMean
+	times := 1.0
 	if len(counts) == 1 {
-		last, times = partRequestSum, float64(len(base[0].requests[name]))
+		last = partRequestSum
+		times = float64(len(base[0].requests[name]))
 	}
 	single := len(base) == 1 && len(head) == 1
 	for _, figure := range []struct {

@@ -26,7 +26,7 @@ const (
 
 const numChecks = 19
 
-// property is a property of operations that a recording may lack.
+// property is a property of operations, perhaps missing in a recording.
 type property struct {
 	name string
 	// of names the examined operations, applies selects them.

@@ -19,7 +19,7 @@ const (
 	tryCapture = "record a replay, after the capture of the graph has ended"
 )
 
-// coverage lists what the recording as a whole lacks.
+// coverage lists the gaps of the recording as a whole.
 func (d *Doctor) coverage(env *analyze.Envelope) []Lack {
 	lacks := append([]Lack{}, d.sampled(env)...)
 	add := func(n int64, noun, lacking, try string) {
@@ -27,12 +27,14 @@ func (d *Doctor) coverage(env *analyze.Envelope) []Lack {
 			lacks = append(lacks, Lack{units.Plural(n, noun) + lacking, try})
 		}
 	}
-	launches, graphs := tryPyTorch, tryPyTorch
+	launches := tryPyTorch
+	graphs := tryPyTorch
 	if slices.Contains(env.Formats, "nsys") {
 		launches = tryNsight
 		graphs = tryGraphs
 	}
-	lost, graphLaunches := env.Unrecorded[opmodel.LostLaunch], env.Unrecorded[opmodel.LostGraphLaunch]
+	lost := env.Unrecorded[opmodel.LostLaunch]
+	graphLaunches := env.Unrecorded[opmodel.LostGraphLaunch]
 	add(lost, "launch", " of a kernel without an operation in the recording: idle times are not known", launches)
 	add(graphLaunches, "graph replay", " without an operation in the recording: idle times are not known", graphs)
 	add(env.Unrecorded[opmodel.CapturedLaunch], "launch", " captured into a graph that did not run", tryCapture)

@@ -129,7 +129,7 @@ func TestManyNames(t *testing.T) {
 	}
 }
 
-// Missing work and clocks of ranks that differ have advice that fits the source.
+// Missing work and differing clocks of ranks have advice for the profiler.
 func TestCoverageHasAdvice(t *testing.T) {
 	d := New()
 	for i := range int64(6) {
@@ -154,7 +154,7 @@ func TestCoverageHasAdvice(t *testing.T) {
 	check.Equal(t, "", tryPyTorch, d.Report(env).Coverage[0].Try)
 }
 
-// A profiler's recording gets the options of this profiler that would add something, and no code.
+// A profiler's recording gets this profiler's options for missing properties, and no code.
 func TestAdviceFitsTheProfiler(t *testing.T) {
 	entry := func(name string, shapes []op.Shape) op.Entry {
 		return op.Entry{Operation: name, Kind: op.KindCompute, DeviceID: "gpu:0", InputShapes: shapes}

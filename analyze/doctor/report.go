@@ -19,17 +19,17 @@ type Report struct {
 	Input analyze.Envelope `json:"input"`
 	// Findings has an element per check, in fixed order, whether or not anything is missing.
 	Findings []Finding `json:"findings"`
-	// Coverage lists the work missing in the recording, and clocks of ranks that differ.
+	// Coverage lists the work missing in the recording, and differing clocks of ranks.
 	Coverage []Lack `json:"coverage"`
-	// Engines counts the requests of inference engines in spans that are no operations, by dialect.
+	// Engines counts the requests of inference engines in spans other than operations, by dialect.
 	Engines map[string]int64 `json:"engines,omitempty"`
-	// Profiler is the profiler that recorded the input, "" for programs with attributes and unknown profilers. Record
-	// shows how it records all it can.
+	// Profiler is the profiler of the recording, "" for programs with attributes and unknown profilers. Record has its
+	// options for a complete recording.
 	Profiler string `json:"profiler,omitempty"`
 	Record   string `json:"record,omitempty"`
 }
 
-// Lack is a lack of the recording as a whole, and what to try.
+// Lack is a gap of the recording as a whole, and advice.
 type Lack struct {
 	Text string `json:"text"`
 	Try  string `json:"try"`
@@ -49,8 +49,8 @@ type Finding struct {
 	Estimated bool `json:"estimated"`
 	// Operations has the operation names with the most missing, at most five.
 	Operations []Operation `json:"operations"`
-	// Try is the advice for the profiler that recorded the input, "" if no option adds the property. Go and
-	// Attributes are empty for profilers.
+	// Try is the advice for the recording's profiler, "" if no option adds the property. Go and Attributes are empty for
+	// profilers.
 	Try string `json:"try,omitempty"`
 	Advice
 }
@@ -73,13 +73,13 @@ type Advice struct {
 	// Keys of a correlate report start with "correlate".
 	Effect  string   `json:"effect"`
 	Figures []string `json:"figures"`
-	// Go has lines of code that record the property through this module's API.
+	// Go has lines of code to record the property through this module's API.
 	Go []string `json:"go"`
 	// Attributes record the property in any language.
 	Attributes []Attribute `json:"attributes"`
 }
 
-// Attribute is an attribute, or a field of a span that SDKs fill in.
+// Attribute is an attribute, or a field of a span filled in by SDKs.
 type Attribute struct {
 	// Where is "span attribute", "resource attribute", "link attribute", or "span field" of OTLP.
 	Where string `json:"where"`
@@ -96,7 +96,8 @@ func (d *Doctor) Report(env analyze.Envelope) *Report {
 	}
 	from := d.profiler(env.Formats)
 	if from != nil {
-		r.Profiler, r.Record = from.name, from.record
+		r.Profiler = from.name
+		r.Record = from.record
 	}
 	shaped := false
 	for i := range checks {

@@ -11,11 +11,11 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// profiler is a source of recordings that takes options, not attributes.
+// profiler is a source of recordings with options, not attributes.
 type profiler struct {
 	name   string
-	record string            // records all it can
-	try    map[string]string // by check; it records no other property
+	record string            // the command or options for a complete recording
+	try    map[string]string // the option for each check; other properties cannot be recorded
 }
 
 const (
@@ -26,7 +26,7 @@ const (
 	traceAll   = "rocprofv3 --sys-trace"
 )
 
-// The known profilers. Their options are those of PyTorch 2, Nsight Systems 2024 and ROCm 6, or later.
+// The known profilers, with options of PyTorch 2, Nsight Systems 2024 and ROCm 6, or later.
 var (
 	pytorch = &profiler{
 		"pytorch", "torch.profiler.profile(" + activities + ", record_shapes=True, with_stack=True, with_modules=True, " +
@@ -56,20 +56,20 @@ var (
 	onnxruntime = &profiler{"onnxruntime", "SessionOptions.enable_profiling = True", nil}
 )
 
-// The beginnings of names that only operators of PyTorch and work on ROCm have.
+// Prefixes of names specific to operators of PyTorch, and to work on ROCm.
 var (
 	operatorNames = []string{"aten::", "autograd::", "c10d::", "ProfilerStep#"}
 	rocmNames     = []string{"Cijk_", "rccl", "__amd_rocclr_", "MEMORY_COPY_"}
 )
 
-// see learns from the name of an operation which profiler may have recorded it.
+// see sets the possible profilers by the name of an operation.
 func (d *Doctor) see(name string) {
 	begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
 	d.pytorch = d.pytorch || slices.ContainsFunc(operatorNames, begins)
 	d.rocm = d.rocm || slices.ContainsFunc(rocmNames, begins)
 }
 
-// profiler returns the profiler that recorded the input, nil for programs with attributes and unknown profilers.
+// profiler returns the recording's profiler, nil for programs with attributes and unknown profilers.
 func (d *Doctor) profiler(formats []string) *profiler {
 	has := func(format string) bool { return slices.Contains(formats, format) }
 	switch {
@@ -87,8 +87,8 @@ func (d *Doctor) profiler(formats []string) *profiler {
 	return nil
 }
 
-// advise replaces the advice for programs by the option of a profiler. Properties and shapes that some operations have
-// need none: the option was given.
+// advise replaces the advice for programs by an option of the profiler. It gives no option for properties or shapes
+// present in some operations: the option was set.
 func (p *profiler) advise(f *Finding, shaped bool) {
 	f.Go = []string{}
 	f.Attributes = []Attribute{}
@@ -97,7 +97,7 @@ func (p *profiler) advise(f *Finding, shaped bool) {
 	}
 }
 
-// sampled describes the operations that a sampler left out, as far as weights or its name tell their share.
+// sampled describes the operations left out by a sampler, with their share if known from weights or the sampler's name.
 func (d *Doctor) sampled(env *analyze.Envelope) []Lack {
 	if env.Sampling != analyze.SamplingKnown && env.Sampling != analyze.SamplingUnknown {
 		return nil

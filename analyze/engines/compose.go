@@ -46,7 +46,8 @@ func Compose(f *trace.Forest) *Composition {
 	slack := slackOf(f, all)
 	left := maxWork + maxOfStep*len(passes)
 	for from := 0; from < len(all); {
-		to, end := from+1, all[from].end
+		to := from + 1
+		end := all[from].end
 		for ; to < len(all) && all[to].arrival <= end+slack; to++ {
 			end = max(end, all[to].end)
 		}
@@ -86,7 +87,8 @@ func passesOf(f *trace.Forest) (passes []pass, engines int) {
 	var found [2][]pass // spans and operations
 	for r := range f.Rows() {
 		m := &names[f.Mark(r)]
-		d, p := m.Decode, m.Prefill
+		d := m.Decode
+		p := m.Prefill
 		if !p.Requests.Known || p.Requests.V+d.Requests.V == 0 || !f.Has(r, trace.FlagStart) || f.Has(r, trace.FlagRepeat) {
 			continue
 		}
@@ -161,7 +163,10 @@ func asksOf(f *trace.Forest) (all []ask) {
 
 // slackOf returns the error of times: of whole milliseconds two of them.
 func slackOf(f *trace.Forest, all []ask) int64 {
-	const fine, coarse = 20_000, 1_000_000
+	const (
+		fine   = 20_000
+		coarse = 1_000_000
+	)
 	for i := range all {
 		if f.Start(all[i].row)%coarse != 0 {
 			return fine

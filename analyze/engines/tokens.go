@@ -54,7 +54,8 @@ func Tokens(f *trace.Forest) [][]int64 {
 	for _, i := range order {
 		for _, r := range list[i].Requests {
 			t := served[r]
-			w, parts := int64(1), t.executions-t.out-more+1
+			w := int64(1)
+			parts := t.executions - t.out - more + 1
 			if t.done < parts {
 				w = max(1, t.in*(t.done+1)/parts-t.in*t.done/parts)
 			}

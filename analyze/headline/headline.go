@@ -206,7 +206,8 @@ func (h *Headline) runText(f *Facts, device string, spanNS int64) string {
 	case len(h.Devices) == 0:
 		return operations + ", " + units.Duration(f.Total.SumNS) + " in all; none states its device or a start."
 	}
-	text, average := device, ""
+	text := device
+	average := ""
 	if len(h.Models) > 0 {
 		text = termtext.Clean(strings.Join(h.Models, ", "))
 	}

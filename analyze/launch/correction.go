@@ -89,7 +89,8 @@ func correct(f *trace.Forest, replays []replay, lost, others int64) *Correction 
 func (c *corrector) place(lost int64) string {
 	byLane := c.f.Processes()
 	for _, r := range c.f.Devices.ByStart {
-		p, d := byLane[c.f.Lane(r)], c.f.Device(r)
+		p := byLane[c.f.Lane(r)]
+		d := c.f.Device(r)
 		if was := c.processes[p]; was != nil && was.device != d {
 			return "a process has several devices"
 		} else if was == nil {

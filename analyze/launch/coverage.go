@@ -42,8 +42,10 @@ type Coverage struct {
 // CoverageOf counts the work of f and the unrecorded work, given by the reasons of its gaps.
 func CoverageOf(f *trace.Forest, unrecorded map[string]int64) *Coverage {
 	f.Build()
-	lost, graphs := unrecorded[opmodel.LostLaunch], unrecorded[opmodel.LostGraphLaunch]
-	captured, steps := unrecorded[opmodel.CapturedLaunch], unrecorded[opmodel.EmptyStep]
+	lost := unrecorded[opmodel.LostLaunch]
+	graphs := unrecorded[opmodel.LostGraphLaunch]
+	captured := unrecorded[opmodel.CapturedLaunch]
+	steps := unrecorded[opmodel.EmptyStep]
 	c := &Coverage{
 		Launches: lost + graphs + captured, LaunchesWithoutOperation: lost + graphs, LaunchesCaptured: captured,
 		GraphReplays: graphs, Steps: steps, StepsWithoutDeviceWork: steps,
@@ -123,7 +125,8 @@ func (c *Coverage) countLaunches(f *trace.Forest, rows []int32) (recorded []repl
 // countSteps counts the steps of rows. If no step has several operations, the numbers are ordinals and no steps.
 func (c *Coverage) countSteps(f *trace.Forest, rows []int32) {
 	several := false
-	steps, without := int64(0), int64(0)
+	steps := int64(0)
+	without := int64(0)
 	for run := range runs(f, rows, f.Step) {
 		several = several || len(run) > 1
 		if steps++; !slices.ContainsFunc(run, f.IsDeviceSide) {
@@ -154,7 +157,8 @@ func (c *Coverage) Text() string {
 			lacks = append(lacks, units.Count(n)+" of "+units.Plural(all, noun)+" "+one)
 		}
 	}
-	lost, captured := c.LaunchesWithoutOperation, c.LaunchesCaptured
+	lost := c.LaunchesWithoutOperation
+	captured := c.LaunchesCaptured
 	add(lost > 0, lost, c.Launches, "launch", "has no operation in the recording", "have no operation in the recording")
 	add(c.GraphReplaysWhole < c.GraphReplays, c.GraphReplaysWhole, c.GraphReplays, "graph replay", "is whole", "are whole")
 	add(captured > 0, captured, c.Launches, "launch", "was captured into a graph and did not run",

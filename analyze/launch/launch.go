@@ -242,7 +242,8 @@ func (l *launched) gapOf(d *Idle, r int32, from int64) *timeline.IdleSum {
 func (l *launched) dependency(r int32, after int64) int32 {
 	f := l.f
 	places := l.devices[f.Device(r)]
-	start, stream := f.Start(r), f.DeviceStreamOf(r)
+	start := f.Start(r)
+	stream := f.DeviceStreamOf(r)
 	ended := func(i int) bool { return f.End(l.order[places[i]]) <= start }
 	own := int(l.numbers[l.places[r]])
 	if ended(own) { // it has no duration

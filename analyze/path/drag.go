@@ -57,7 +57,7 @@ func operationsOf(shares []Share) []Operation {
 	return rows
 }
 
-// drags computes the time that traces would save without sets of operations. Each set is a row of the critical paths.
+// drags computes the time saved in traces without sets of operations. Each set is a row of the critical paths.
 type drags struct {
 	sum          *Sum      // of the paths; it gets the edges of the schedules
 	whole, inner scheduler // of traces and of executions
@@ -114,7 +114,7 @@ func addDrag(sum *Sum, byDevice []Share, operations []Operation, joins *collecti
 // isOnDevice reports whether a row has operations on devices.
 func isOnDevice(kind string) bool { return kind != KindHost && kind != KindIdle }
 
-// addSet adds a set of operations. All of them belong to the set of, unless of is None. The drag is written to drag.
+// addSet adds a set of operations, a subset of the set of unless of is noSet. The drag will be written to drag.
 func (d *drags) addSet(of int16, drag *op.Int) int16 {
 	*drag = op.Known(0)
 	d.within = append(d.within, of)
@@ -166,7 +166,7 @@ func (d *drags) run() {
 	}
 }
 
-// savedIn returns the time that an execution saves without each set.
+// savedIn returns the time saved in an execution without each set.
 func (d *drags) savedIn(w Window) []int64 {
 	saved, ok := d.saved[w.Row]
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// Path is the chain of work that decided a duration. Its segments have no gaps and add up to DurationNS.
+// Path is a critical path: the chain of work behind a duration. Its segments have no gaps and add up to DurationNS.
 type Path struct {
 	// StartNS is in Unix nanoseconds.
 	StartNS, DurationNS int64
@@ -42,9 +42,9 @@ type Edges struct {
 // Of returns the critical path of n and the nodes below it. It returns nil for the zero Node and for a node without a
 // start.
 //
-// From the end of n the path goes back through the child that finished last, then through the one that finished last
-// before that child started, and so on, likewise within each child. The time in between is n's own. Children are
-// clipped to their parent.
+// The path goes back from the end of n through the last child to finish, then through the last child to finish before
+// the start of the former, and so on, likewise within each child. The time in between is n's own. Children are clipped
+// to their parent.
 //
 //	request     [0,100)
 //	  embed     [10,30)
@@ -53,8 +53,8 @@ type Edges struct {
 //
 //	request 20, matmul 40, softmax 30, request 10
 //
-// Unlike Jaeger's path, a child that finished in the nanosecond of the next one's start counts as its cause, and a
-// shared execution counts as a child of the linked spans and their ancestors.
+// Unlike Jaeger's path, a child finishing in the nanosecond of the next one's start counts as its cause, and a shared
+// execution counts as a child of the linked spans and their ancestors.
 func Of(f *trace.Forest, n trace.Node) *Path {
 	if n.IsZero() {
 		return nil
@@ -99,13 +99,13 @@ type Walk struct {
 	linked int // visited rows within executions
 }
 
-// minLinked bounds the rows within executions that all walks of a Walk visit, or four times the forest's rows if
-// larger: many requests may share a long execution. Later rows are treated as leaves.
+// minLinked bounds the rows of executions visited by all walks of a Walk, or four times the forest's rows if larger: many
+// requests may share a long execution. Later rows are treated as leaves.
 const minLinked = 1 << 20
 
 // Run walks back from the end of w and calls emit for each segment, the last first. If w has no row, roots are its
-// children: at any time the path is in the running root that ends last. Run does not enter a child for which pass, if
-// not nil, returns true, and returns the edges outside such children. Time is linear in the nodes below w.
+// children: at any time the path is in the running root with the latest end. Run does not enter children accepted by
+// pass, if not nil, and returns the edges outside such children. Time is linear in the nodes below w.
 func (p *Walk) Run(
 	forest *trace.Forest, w Window, roots []int32, pass func(Window) bool, emit func(row int32, from, to int64),
 ) (edges Edges) {
@@ -150,8 +150,8 @@ func (p *Walk) Run(
 	return edges
 }
 
-// next takes the next child on the path from frame: the child that finished last before frame.at, clipped to the
-// frame's window. Among roots it is the running root that ends last, clipped to frame.at.
+// next takes the next child on the path from frame: the last child to finish before frame.at, clipped to the frame's
+// window. Among roots it is the running root with the latest end, clipped to frame.at.
 func next(f *trace.Forest, frame *pathFrame) (child Window, found bool) {
 	limit := frame.To
 	if frame.Row == trace.NoRow {
@@ -185,9 +185,9 @@ func endedBy(f *trace.Forest, children []int32, at int64) int {
 	return n/2 + sort.Search(min(n, len(children)+1)-n/2-1, func(i int) bool { return !later(n/2 + i) })
 }
 
-// traceWindows returns the roots of each trace that has a start, in input order, with the window of its critical path:
-// the window of its root, or the extent of several roots. It leaves out local traces, and traces of shared executions
-// alone, found on the paths of requests.
+// traceWindows yields the roots of each trace with a start, in input order, with the window of its critical path: the
+// window of its root, or the extent of several roots. It leaves out local traces, and traces with only shared executions:
+// these are on the paths of requests.
 func traceWindows(f *trace.Forest) iter.Seq2[Window, []int32] {
 	return func(yield func(Window, []int32) bool) {
 		for roots := range traceRoots(f) {

@@ -18,14 +18,13 @@ const noSet = -1
 
 // scheduler makes schedules of traces and executions. Times count from the start of the window.
 //
-// Below one parent, a starting node waits
-//   - for all nodes without a stream that had ended before; a node without a stream waits for all nodes that
-//     had ended before
-//   - for the node that had ended last, plus the same delay as in the recording, which is the parent's own time.
-//     If no node had ended before, it waits for the parent's start in the same way
+// A node waits for ended nodes below its parent: on a stream, for the last one and for all without a stream; without a
+// stream, for all. The recorded delay after the last end is the parent's own time. If no node had ended, the node waits
+// for the parent's start in the same way.
 //
-// A node on a stream waits for all earlier nodes there, below any parent. A part of a collective waits for the last
-// part to start, and then takes the recorded time. A parent ends after all nodes below it plus its own time at the end.
+// A node on a stream also waits for all earlier nodes there, below any parent. A part of a collective waits for the
+// start of the last part, and then takes the recorded time. A parent ends after all nodes below it plus its own time at
+// the end.
 type scheduler struct {
 	forest *trace.Forest
 	sets   func(name, device int32, kind op.Kind) [2]int16
@@ -45,26 +44,26 @@ type scheduler struct {
 
 // node is a span or an operation.
 type node struct {
-	row        int32 // NoRow for a first node without one, the complement for a closed node
-	parent     int32
-	lane, join int32 // its stream and collective, or none
-	sets       [2]int16
-	saved      []int64 // by set, in an execution
-	start, end int32   // points
-	waits      [3]int32
-	// last is the node below it that had ended last; the points are the latest ends below, and of nodes without a stream.
-	last, ended, loose int32
-	isParent           bool
+	row          int32 // NoRow for a first node without one, the complement for a closed node
+	parent       int32
+	lane, join   int32 // its stream and collective, or none
+	sets         [2]int16
+	saved        []int64 // by set, in an execution
+	start, end   int32   // points
+	waits        [3]int32
+	last         int32 // the node below with the latest end
+	ended, loose int32 // the points of the latest end below, and of the latest without a stream
+	isParent     bool
 }
 
-// parts are the parts of a collective that have started.
+// parts are the started parts of a collective.
 type parts struct {
 	latest int64 // start of any part
 	starts []int32
 	all    int32 // the point at which all have started, or none
 }
 
-// saving is an edge that is shorter without a set.
+// saving is an edge shortened by removing a set.
 type saving struct {
 	edge int32
 	ns   int64
@@ -73,7 +72,8 @@ type saving struct {
 // build makes the schedule of a window.
 func (s *scheduler) build(w Window, roots []int32) {
 	s.nodes = s.nodes[:0]
-	s.from, s.to = s.from[:0], s.to[:0]
+	s.from = s.from[:0]
+	s.to = s.to[:0]
 	s.add(w.Row, none, 0, w.To-w.From)
 	for i := int32(0); int(i) < len(s.nodes) && !s.forest.EndedAt(int(i)); i++ {
 		children := roots
@@ -91,7 +91,7 @@ func (s *scheduler) build(w Window, roots []int32) {
 	s.connect()
 }
 
-// addChild adds row r below node i, unless none of its time lies within.
+// addChild adds row r below node i if some of its time lies within.
 func (s *scheduler) addChild(i, r int32, origin int64) {
 	f := s.forest
 	if !f.Has(r, trace.FlagStart) {
@@ -175,7 +175,7 @@ func (s *scheduler) connect() {
 	s.variant = s.graph.Variant(s.variant)
 }
 
-// wait lets the latest node of the graph wait for a point, unless it is none. The lag is own time of node i.
+// wait connects a point, unless none, to the newest node of the graph. The lag is own time of node i.
 func (s *scheduler) wait(point int32, lag int64, i int32) {
 	if point == none {
 		return
@@ -184,7 +184,7 @@ func (s *scheduler) wait(point int32, lag int64, i int32) {
 	s.saves(edge, lag, i)
 }
 
-// saves notes that the time of an edge is own time of node i.
+// saves records the time of an edge as own time of node i.
 func (s *scheduler) saves(edge int32, ns int64, i int32) {
 	if ns == 0 {
 		return
@@ -248,7 +248,7 @@ func (s *scheduler) isHeld(i int32) bool {
 	return !n.isParent && n.join != none && s.parts[n.join].latest < s.to[i]
 }
 
-// finish sets the end of node i to that of a node of the graph that takes ns.
+// finish sets the end of node i to the end of the graph's node at, with a duration of ns.
 func (s *scheduler) finish(i, at int32, ns int64) {
 	n := &s.nodes[i]
 	n.end = schedule.End(at)
@@ -304,7 +304,7 @@ func (s *scheduler) end(i int32) {
 	}
 }
 
-// later returns the later of a point and the end of node i, which is the latter if the node has waited for the point.
+// later returns the later of a point and the end of node i. It is the end if the node has waited for the point.
 func (s *scheduler) later(point, i int32) int32 {
 	n := &s.nodes[i]
 	if point == none || slices.Contains(n.waits[:], point) {
@@ -316,8 +316,8 @@ func (s *scheduler) later(point, i int32) int32 {
 	return schedule.Begin(at)
 }
 
-// count counts the nodes that get shorter by removing each set. It reports whether some of them do not belong to the
-// set.
+// count counts, by set, the nodes shortened by removing the set. It reports whether some of them, executions, do not
+// belong to the set.
 func (s *scheduler) count(counts []int64) (saved bool) {
 	clear(counts)
 	for i := range s.nodes {

@@ -164,7 +164,8 @@ func (s *Sum) Summary() Summary {
 func (s *Sum) List() []Share {
 	list := make([]Share, 0, len(s.Shares))
 	for row, sum := range s.Rows() {
-		row.TimeNS, row.Segments = sum.Time.Int64(), sum.Segments
+		row.TimeNS = sum.Time.Int64()
+		row.Segments = sum.Segments
 		if d := s.duration.Float64(); d > 0 {
 			row.Share = sum.Time.Float64() / d
 		}

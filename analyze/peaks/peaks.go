@@ -60,7 +60,8 @@ const TF32 = "tf32"
 // Rate returns the peak rate for an operation on dtype and the name of its arithmetic: dtype or TF32. 0 is unknown.
 // flops and ns, its work and duration, decide between TF32 and f32 where its name does not.
 func (d *Device) Rate(dtype op.DType, operation string, flops, ns int64) (perSecond float64, arithmetic string) {
-	perSecond, arithmetic = d.FLOPsPerSecond[dtype], string(dtype)
+	perSecond = d.FLOPsPerSecond[dtype]
+	arithmetic = string(dtype)
 	if dtype != op.F32 || d.TF32FLOPsPerSecond == 0 {
 		return perSecond, arithmetic
 	}

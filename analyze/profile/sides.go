@@ -40,7 +40,9 @@ func (p *Profile) settled() *Profile {
 			row.Text = key.Other
 		}
 		dst, _ := d.errors.rows.Row(appendErrorKey(nil, op.SideHost.String(), row.Operation, row.Text))
-		dst.Value.Text, dst.Value.Operation, dst.Value.Side = row.Text, row.Operation, op.SideHost.String()
+		dst.Value.Text = row.Text
+		dst.Value.Operation = row.Operation
+		dst.Value.Side = op.SideHost.String()
 		dst.Value.fold(row)
 	}
 	return d

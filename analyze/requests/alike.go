@@ -15,7 +15,7 @@ import (
 // Slower is the least ratio to the median of a slow request.
 const Slower = 2
 
-// Alike compares the requests of one name and service that have operations.
+// Alike compares the requests with operations of one name and service.
 type Alike struct {
 	Name, Service string
 	// Count is the number of requests, DurationNS the sum of their durations, MedianNS the median and P95NS the 95th
@@ -25,15 +25,15 @@ type Alike struct {
 	// of the spans on the critical paths.
 	QueuedNS int64
 	QueuedIn map[string]int64
-	// BeforeNS is the requests' other time before their first operations, in spans that end before them or before they
-	// came to an engine. BeforeIn divides it by the names of spans. Failed counts requests that ended with an error.
+	// BeforeNS is the requests' other time before their first operations: in spans ending before them, or before the
+	// engine had the request. BeforeIn divides it by the names of spans. Failed counts failed requests.
 	BeforeNS int64
 	BeforeIn map[string]int64
 	Failed   int64
 	// First is the first request to start, if it takes Slower times the median of at least three others, else nil.
 	First *Standout
 	// Slow is the slowest of the others, nil if it takes less than Slower times their median. SlowCount counts the
-	// others at least that slow. ChanceOf is the probability of the slowest by chance.
+	// others above this limit. ChanceOf is the probability of the slowest by chance.
 	Slow      *Standout
 	SlowCount int64
 	ChanceOf  float64
@@ -46,7 +46,7 @@ type Standout struct {
 	StartNS, DurationNS int64
 	// MedianNS is the median of the others. BeyondNS is the time above it, of Alike.Slow over all slow requests.
 	MedianNS, BeyondNS int64
-	// Causes divide its time by what it waited for, the largest first.
+	// Causes divides its time by cause, the largest first.
 	Causes []Cause
 }
 
@@ -90,7 +90,8 @@ func AlikeOf(f *trace.Forest) []Alike {
 				}
 			})
 		}
-		a.MedianNS, a.P95NS = percentileOf(requests, 50), percentileOf(requests, 95)
+		a.MedianNS = percentileOf(requests, 50)
+		a.P95NS = percentileOf(requests, 95)
 		const others = 3
 		if rest := requests[1:]; len(rest) >= others && requests[0].DurationNS.V >= Slower*percentileOf(rest, 50) {
 			a.First = all.standout(requests[0], percentileOf(rest, 50))

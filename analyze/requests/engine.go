@@ -24,12 +24,12 @@ func keyOf(e *Execution) engineKey {
 	return k
 }
 
-// engine is what runs shared executions one after the other.
+// engine runs shared executions one after the other.
 type engine struct {
 	steps []*step // by start
 	busy  timeline.Times
-	// joinable has the starts of executions that a waiting request would have joined. It is empty unless all requests
-	// come to their first executions late: then something before the engine takes the time.
+	// joinable has the starts of executions with room for a waiting request. It is empty unless nearly all requests reach
+	// their first executions late: then something before the engine takes the time.
 	joinable []int64
 }
 
@@ -37,7 +37,7 @@ type step struct {
 	*Execution
 	requests     []int32
 	weights      []int64
-	new, running int // requests that begin in it, and that are between their first and last executions
+	new, running int // requests beginning in it, and requests between their first and last executions
 }
 
 // findEngines returns the engine of each shared execution with a start.
@@ -67,10 +67,11 @@ func (r *Requests) findEngines() map[*Execution]*engine {
 	return of
 }
 
-// findJoinable finds the executions with room for more requests, without a prompt and without a new request. Engines
-// that let no request join others, or that have started some requests at once, have none.
+// findJoinable finds the executions with room for more requests, without a prompt and without a new request. It finds
+// no execution if most requests begin without others running, or if some requests started at once.
 func (e *engine) findJoinable(r *Requests) {
-	first, last := make(map[int32]int), make(map[int32]int)
+	first := make(map[int32]int)
+	last := make(map[int32]int)
 	of := make(map[int32]int64) // the weight of a request in its last execution
 	largest := 0
 	for i, s := range e.steps {
@@ -95,7 +96,9 @@ func (e *engine) findJoinable(r *Requests) {
 			delays = append(delays, e.steps[i].StartNS.V-r.forest.Start(q))
 		}
 	}
-	begin, join, running := 0, 0, 0
+	begin := 0
+	join := 0
+	running := 0
 	for i, s := range e.steps {
 		s.running = running
 		running += change[i]
@@ -106,7 +109,11 @@ func (e *engine) findJoinable(r *Requests) {
 		begin++
 		join += min(1, s.running)
 	}
-	const usual, late, few = 2, 2, 20
+	const (
+		usual = 2
+		late  = 2
+		few   = 20
+	)
 	if len(durations) == 0 || len(delays) == 0 || usual*join < begin {
 		return
 	}
@@ -126,7 +133,8 @@ func (e *engine) findJoinable(r *Requests) {
 	}
 }
 
-// absentUntil returns when a request whose first execution starts at a time had not come to the engine yet.
+// absentUntil returns the last time at which a request was not at the engine yet, given the start of its first
+// execution: the request would have joined the execution at that time.
 func (e *engine) absentUntil(first int64) int64 {
 	i := sort.Search(len(e.joinable), func(i int) bool { return e.joinable[i] >= first })
 	if i == 0 {

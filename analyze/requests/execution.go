@@ -14,7 +14,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Execution is a span linked to the requests that it works for, such as the step of an engine for a batch.
+// Execution is a span linked to the requests it works for, such as the step of an engine for a batch.
 type Execution struct {
 	Name, Service string
 	TraceID       op.TraceID
@@ -40,7 +40,7 @@ type Execution struct {
 	within []*Execution // the executions directly below, without deep ones
 }
 
-// Division is a part of an execution's time and the law that divides it among the requests.
+// Division is a part of an execution's time and the law of its division among the requests.
 type Division struct {
 	Law    string `json:"law"`
 	TimeNS int64  `json:"ns"`

@@ -13,27 +13,30 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// queueFinder finds when requests waited in a queue. A queue is recorded by a span of a phase below the request, such as
-// "queue", or else by an attribute of an engine, or else by executions of the request's engine: they ran for others
-// between its start and its first execution, or else by a device that serves one request after the other. Other time
-// before the first operation is the host's, such as of spans over before the first execution, and time in which a waiting
-// request would have joined an execution.
+// queueFinder finds the times of requests in a queue. It takes the first available evidence:
+//   - a span of a phase below the request, such as "queue"
+//   - the queue time stated by an engine
+//   - executions of the request's engine for others, between the request's start and its first execution
+//   - a device serving one request after the other
+//
+// Other time before the first operation belongs to the host: spans that end before the first execution, and time before
+// an execution with room for the request.
 type queueFinder struct {
 	forest  *trace.Forest
 	spans   map[int32][]path.Window // by request, from phases or attributes
 	over    map[int32][]path.Window // other spans below each request
 	engines map[*Execution]*engine
-	turns   map[int32]timeline.Times // of devices that serve one request at a time, by request
+	turns   map[int32]timeline.Times // of devices serving one request at a time, by request
 }
 
-// queued is when a request waited in a queue: the part of times from one time to another. Before from it had not come to
+// queued is the time of a request in a queue: the part of times between from and to. Before from the request was not at
 // the engine yet.
 type queued struct {
 	times    timeline.Times
 	from, to int64
 }
 
-// within returns the waiting time from one time to another.
+// within returns the waiting time between from and to.
 func (q *queued) within(from, to int64) int64 {
 	from = max(from, q.from)
 	return q.times.Within(from, max(from, min(to, q.to)))
@@ -95,7 +98,7 @@ func (q *queueFinder) add(request int32, w path.Window) {
 	}
 }
 
-// of returns when a request waited in a queue before its first operation.
+// of returns the time of a request in a queue before its first operation.
 func (q *queueFinder) of(r *Request) (waited queued) {
 	if !r.StartNS.Known || r.Root.IsZero() {
 		return waited

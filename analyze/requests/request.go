@@ -13,7 +13,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Request is a local root that is no operation, such as the server span of an HTTP request, with its operations.
+// Request is a local root without being an operation, such as the server span of an HTTP request, with its operations.
 type Request struct {
 	// If the span was not read, Name is the root stated by operations, Service is "" and times are unknown.
 	Name, Service       string
@@ -25,9 +25,9 @@ type Request struct {
 	OwnNS     int64
 	SharedNS  int64
 	SharedOps int
-	// UncoveredNS is the time without any operation of the request or of an execution that it shares. QueueingNS is the
-	// time from its start to the first of these operations, between 0 and DurationNS. It is unknown without operations
-	// with a start.
+	// UncoveredNS is the time without any operation of the request or of its shared executions. QueueingNS is the time
+	// from its start to the first of these operations, between 0 and DurationNS. It is unknown without operations with
+	// a start.
 	UncoveredNS, QueueingNS op.Int
 	// Root is the request's span, the zero Node if it was not read.
 	Root trace.Node
@@ -50,7 +50,7 @@ type Requests struct {
 	List []Request
 	// Shared has the shared executions in input order.
 	Shared []Execution
-	// MissingLinks counts the links to spans that were not read.
+	// MissingLinks counts the links to unread spans.
 	MissingLinks int64
 
 	forest     *trace.Forest
@@ -63,11 +63,11 @@ type Requests struct {
 // Unattached yields the operations without a request, in input order.
 func (r *Requests) Unattached() iter.Seq[trace.Node] { return r.forest.NodesOf(r.unattached) }
 
-// Find returns the local roots that are no operations, and the operations of each.
+// Find returns the local roots, except operations, and the operations of each.
 //
 // A span is a local root if its parent was not read or is in another process, or if an operation names it as its root.
 // An operation belongs to the nearest local root above it. If its topmost ancestor is an operation, the root named by
-// that decides. A named root that was not read is a request without times. Duplicates are left out.
+// this ancestor decides. An unread named root is a request without times. Duplicates are left out.
 //
 //	POST /predict   [0,100)    2 ops, uncovered 100 − 70 = 30, queueing 10
 //	  matmul          [10,50)

@@ -13,8 +13,9 @@ type turn struct {
 	from, to int64
 }
 
-// findTurns returns, by row, the times of all requests of a device that serves one after the other, for each that waited
-// for the one before: it came earlier than that ended, and began right behind it.
+// findTurns finds devices serving one request after the other. For each request that waited for its predecessor, by
+// row, it returns the busy times of the device. A waiting request arrived before its predecessor ended, and began right
+// after it.
 func (r *Requests) findTurns() map[int32]timeline.Times {
 	f := r.forest
 	byDevice := make(map[int32][]turn)
@@ -30,7 +31,8 @@ func (r *Requests) findTurns() map[int32]timeline.Times {
 				continue
 			}
 			if device < 0 || f.Start(row) < t.from {
-				device, t.from = f.Device(row), f.Start(row)
+				device = f.Device(row)
+				t.from = f.Start(row)
 			}
 			t.to = max(t.to, f.End(row))
 		}
@@ -46,12 +48,17 @@ func (r *Requests) findTurns() map[int32]timeline.Times {
 	return all
 }
 
-// addTurns adds the turns of a device, by start.
+// addTurns adds the waiting requests of a device. turns are sorted by start.
 func addTurns(all map[int32]timeline.Times, turns []turn) {
-	const least, few, right = 8, 20, 10
+	const (
+		least = 8
+		few   = 20
+		right = 10
+	)
 	var busy timeline.Times
 	var behind []turn
-	overlaps, late := 0, 0
+	overlaps := 0
+	late := 0
 	for i, t := range turns {
 		busy.Add(t.from, t.to)
 		if i == 0 {

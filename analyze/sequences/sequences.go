@@ -167,7 +167,8 @@ func hostTops(f *trace.Forest) []int32 {
 
 // parentOf returns the nearest span above row r that is no host operation, read or not, with the stream of r.
 func (s *shortRuns) parentOf(r int32) runParent {
-	f, top := s.forest, s.tops[r]
+	f := s.forest
+	top := s.tops[r]
 	return runParent{trace: f.Trace(top), stream: f.DeviceStreamOf(r), span: f.ParentID(top)}
 }
 

@@ -180,9 +180,13 @@ func stackRequest(f *trace.Forest, r int32, owner []int32) Request {
 		return Request{}
 	case int(root) >= f.Len():
 		s := f.Names.Stamps.Values[int(root)-f.Len()]
-		name, of, span = s.Name, s.Trace, s.Span
+		name = s.Name
+		of = s.Trace
+		span = s.Span
 	default:
-		name, of, span = f.RowName(root), f.Trace(root), f.Span(root)
+		name = f.RowName(root)
+		of = f.Trace(root)
+		span = f.Span(root)
 	}
 	id := f.Names.Traces.Values[of]
 	if opfile.IsLocal(id) || id.IsZero() { // ids of a local trace have no meaning outside

@@ -159,14 +159,16 @@ func (l lanes) next(of []int32) int64 {
 
 // nearest returns the place of the iteration that p joins, or len(candidates).
 func (l lanes) nearest(candidates []*part, p *part) int {
-	best, distance := len(candidates), uint64(math.MaxUint64)
+	best := len(candidates)
+	distance := uint64(math.MaxUint64)
 	for i, c := range candidates {
 		d := timeBetween(c.last, p.first)
 		if d > maxPause && c.lastTrace != p.trace {
 			continue // as on one lane
 		}
 		if d < distance {
-			best, distance = i, d
+			best = i
+			distance = d
 		}
 		if d == 0 {
 			break
@@ -191,7 +193,8 @@ func (p *part) absorb(o *part) {
 	p.requests = append(p.requests, o.requests...)
 	p.lanes = append(p.lanes, o.lanes...)
 	if o.last > p.last {
-		p.last, p.lastTrace = o.last, o.lastTrace
+		p.last = o.last
+		p.lastTrace = o.lastTrace
 	}
 	p.next = min(p.next, o.next)
 }

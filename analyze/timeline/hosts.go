@@ -241,7 +241,8 @@ func (l *layer) find(at int64) (innermost int32, until int64) {
 		l.next += sort.Search(len(later), func(k int) bool { return later[k].from > at })
 		break
 	}
-	innermost, until = nobody, trace.MaxTime
+	innermost = nobody
+	until = trace.MaxTime
 	if l.next > 0 {
 		innermost = l.segments[l.next-1].innermost
 	}

@@ -39,7 +39,11 @@ func (f *Forest) buildDevices() {
 // host launches work of accelerators. This is the one decision for all figures of a structure.
 func (f *Forest) decideSides() {
 	lanes := f.Names.Lanes.Values
-	const onAccelerator, onHost, onNone = 1, 2, 3
+	const (
+		onAccelerator = 1
+		onHost        = 2
+		onNone        = 3
+	)
 	at := make([]uint8, len(lanes))
 	for i := range lanes {
 		switch id, empty := lanes[i].Device.Recorded(); {
@@ -56,7 +60,8 @@ func (f *Forest) decideSides() {
 		return
 	}
 	isDevice := func(r int32) bool { return f.Flags(r)&(FlagOp|FlagHost) == FlagOp }
-	hasAccelerator, launches := false, false
+	hasAccelerator := false
+	launches := false
 	for r := int32(0); r < f.Rows() && !(hasAccelerator && launches); r++ {
 		if isDevice(r) {
 			hasAccelerator = hasAccelerator || at[f.Lane(r)] == onAccelerator

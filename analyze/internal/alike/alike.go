@@ -1,4 +1,4 @@
-// Package alike finds calls that do the same work.
+// Package alike finds calls with equal work.
 package alike
 
 import (
@@ -8,15 +8,17 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// Calls are the calls of an operation on devices with equal shapes, by start. Rest are all but the first on each device.
+// Calls are the calls of a device operation with equal shapes, by start. First has the first call on each device, Rest the
+// others.
 type Calls struct {
 	Rows, First, Rest []int32
 	Median            int64 // of Rest, in ns
-	// IsUnlike is set for calls in shared executions of unlike loads: what they work on differs.
+	// IsUnlike is set if the calls are in shared executions with unlike loads.
 	IsUnlike bool
 }
 
-// Find returns the calls of the named operations, by name.
+// Find returns the calls of the named operations, by name. It omits calls of unknown size, and sizes with a single call on
+// each device.
 func Find(f *trace.Forest, names map[string]bool) map[string][]Calls {
 	wanted := make([]bool, len(f.Names.Operations.Values))
 	for i, name := range f.Names.Operations.Values {
@@ -65,7 +67,7 @@ func callsOf(f *trace.Forest, rows []int32) Calls {
 	return c
 }
 
-// Load is what a shared execution works on, as far as it is known.
+// Load is the load of a shared execution: the sums of the weights of its links, and their number.
 type Load struct{ Weight, Attention, Links int64 }
 
 // LoadOf returns the load of an execution.
@@ -79,13 +81,13 @@ func LoadOf(x *trace.Execution) Load {
 	return Load{sum(x.Weights), sum(x.Attention), int64(x.Links)}
 }
 
-// IsLike reports whether a has at most a quarter more work than b, and the other way round.
+// IsLike reports whether the figures of a and b differ by at most a quarter.
 func (a Load) IsLike(b Load) bool {
 	isLike := func(a, b int64) bool { return 4*a <= 5*b && 4*b <= 5*a }
 	return isLike(a.Weight, b.Weight) && isLike(a.Attention, b.Attention) && isLike(a.Links, b.Links)
 }
 
-// likeLoad reports whether the shared executions of rows have like loads. Without any it holds.
+// likeLoad reports whether the shared executions of rows have like loads. It returns true without executions.
 func likeLoad(f *trace.Forest, rows []int32) bool {
 	of := f.Executions.Of
 	if of == nil {

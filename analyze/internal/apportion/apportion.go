@@ -1,4 +1,4 @@
-// Package apportion divides whole numbers into whole parts that add up to them.
+// Package apportion divides integers into integer parts with the same sum.
 package apportion
 
 import (
@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// By divides total in proportion to weights. sum is the sum of weights and must not be 0. Parts are rounded down, and
-// the largest remainders, earlier ones first, get one more.
+// By divides total in proportion to weights. sum is the sum of weights and must not be 0. By rounds parts down, and adds
+// one to the parts with the largest remainders, earlier parts first.
 func By(total int64, weights []int64, sum uint64) []int64 {
 	type remainder struct {
 		part int

@@ -62,7 +62,8 @@ func Series(x, y []float64, alpha float64) Comparison {
 func unpaired(x, y []float64, alpha float64) Comparison {
 	c := Comparison{X: CourseOf(x), Y: CourseOf(y)}
 	if c.compare(x, y, alpha, 1); c.X.Change > 0 || c.Y.Change > 0 {
-		c.P, c.OK = 1, false
+		c.P = 1
+		c.OK = false
 	}
 	return c
 }

@@ -1,7 +1,7 @@
-// Package schedule computes when things start from what they wait for.
+// Package schedule computes start times from dependencies.
 //
-// A node starts at a time. A point is the start of a node or, for nodes with a time of their own, its end. An edge says
-// that a node starts at least a lag after a point. A replay starts each node at the latest of its edges.
+// A node has a start time. A point is the start of a node or, for nodes with a duration, its end. An edge is a dependency:
+// its node starts at least a lag after its point. A replay starts each node as soon as all of its edges allow.
 package schedule
 
 import (
@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// None stands for a missing node or point.
+	// None is a missing node or point.
 	None = int32(-1)
 	// Dropped is the lag of an edge without effect.
 	Dropped = -1 << 60
@@ -27,31 +27,37 @@ const Own Kind = 0
 // Begin returns the point at the start of a node.
 func Begin(node int32) int32 { return node << 1 }
 
-// End returns the point at the end of a node with a time of its own.
+// End returns the point at the end of a node with a duration.
 func End(node int32) int32 { return node<<1 | 1 }
 
-// Graph holds nodes and edges. Nodes are added in an order in which they can start, or sorted. Edges have numbers. The
-// edge from the start of a node to its end, or else from the node before it, has the complement of the node's number.
+// Graph holds nodes and edges. Add nodes after the nodes they wait for, or call Sort. Edges have numbers. The edge from
+// the start of a node to its end, or for a node without a duration from the node before it, has the complement of the
+// node's number.
 type Graph struct {
 	Lags // recorded
 
-	at    []int64 // recorded starts, by node; those with a time of their own come first
+	at    []int64 // recorded starts, by node; nodes with a duration come first
 	prev  []int32 // the node before each other node, or None
 	from  []int32 // points, by edge
 	to    []int32 // nodes, by edge; nil once connected
 	first []int32 // of the edges to each node, with one more at the end
-	order []int32 // of nodes in a replay
+	order []int32 // the nodes in the order of a replay
 	kinds struct{ prev, edge []Kind }
 }
 
-// Reset removes all and keeps the memory.
+// Reset removes all nodes and edges, and keeps the memory.
 func (g *Graph) Reset() {
 	g.Lags = Lags{node: g.node[:0], edge: g.edge[:0], long: g.long[:0]}
-	g.at, g.prev, g.from, g.to, g.order = g.at[:0], g.prev[:0], g.from[:0], g.to[:0], g.order[:0]
-	g.kinds.prev, g.kinds.edge = g.kinds.prev[:0], g.kinds.edge[:0]
+	g.at = g.at[:0]
+	g.prev = g.prev[:0]
+	g.from = g.from[:0]
+	g.to = g.to[:0]
+	g.order = g.order[:0]
+	g.kinds.prev = g.kinds.prev[:0]
+	g.kinds.edge = g.kinds.edge[:0]
 }
 
-// Add adds a node with a time of its own. Call it before Follow.
+// Add adds a node with a start and a duration. Call it before Follow.
 func (g *Graph) Add(at, own int64) (node int32) {
 	node = int32(len(g.at))
 	g.at = append(g.at, at)
@@ -61,7 +67,7 @@ func (g *Graph) Add(at, own int64) (node int32) {
 	return node
 }
 
-// Follow adds a node that starts at least lag after the node prev, unless prev is None.
+// Follow adds a node without a duration. It starts at least lag after the node prev, unless prev is None.
 func (g *Graph) Follow(at int64, prev int32, lag int64, kind Kind) (node int32) {
 	g.prev = append(g.prev, prev)
 	g.kinds.prev = append(g.kinds.prev, kind)
@@ -79,7 +85,7 @@ func (g *Graph) Connect(from, to int32, lag int64, kind Kind) (edge int32) {
 	return edge
 }
 
-// Grow reserves memory for nodes with a time of their own, further ones, and edges.
+// Grow reserves memory for nodes with a duration, other nodes, and edges.
 func (g *Graph) Grow(owned, others, edges int) {
 	g.at = slices.Grow(g.at, owned+others)
 	g.node = slices.Grow(g.node, owned+others)
@@ -95,7 +101,7 @@ func (g *Graph) Grow(owned, others, edges int) {
 // Nodes returns the number of nodes.
 func (g *Graph) Nodes() int32 { return int32(len(g.at)) }
 
-// Owned returns the number of nodes with a time of their own.
+// Owned returns the number of nodes with a duration.
 func (g *Graph) Owned() int32 { return int32(len(g.at) - len(g.prev)) }
 
 // At returns the recorded time of a point.
@@ -120,7 +126,7 @@ func (g *Graph) Kind(edge int32) Kind {
 	}
 }
 
-// From returns the point that an edge leads from, None for a node without one before it.
+// From returns the start point of an edge, or None if the edge's node has no node before it.
 func (g *Graph) From(edge int32) int32 {
 	switch i := ^edge - g.Owned(); {
 	case edge >= 0:
@@ -137,7 +143,7 @@ func (g *Graph) From(edge int32) int32 {
 // Further returns the first of the numbered edges to a node, and the one after the last.
 func (g *Graph) Further(node int32) (first, last int32) { return g.first[node], g.first[node+1] }
 
-// Into yields the edges that a node of a finished graph waits for.
+// Into yields the edges to a node of a finished graph, without the edge from its start to its end.
 func (g *Graph) Into(node int32) func(yield func(edge int32) bool) {
 	return func(yield func(int32) bool) {
 		if node >= g.Owned() && g.prev[node-g.Owned()] != None && !yield(^node) {
@@ -151,8 +157,8 @@ func (g *Graph) Into(node int32) func(yield func(edge int32) bool) {
 	}
 }
 
-// Finish ends the adding of nodes and edges. It keeps the order of the edges to a node. Edges keep their numbers if they
-// were added in the order of their nodes.
+// Finish completes the graph. It keeps the order of the edges to a node. Edges keep their numbers if they were added in
+// the order of their nodes.
 func (g *Graph) Finish() {
 	sorted := 1 // edges that stay where they are
 	for sorted < len(g.to) && g.to[sorted-1] <= g.to[sorted] {
@@ -183,9 +189,9 @@ func permute[T any](list []T, rows []int32) {
 	}
 }
 
-// Sort orders the nodes of a finished graph by time. Of nodes with equal times, each comes after the nodes it waits for.
-// Nodes with a time of their own must be in order already. Sort drops edges that close a circle; cut counts them. If no
-// edge explains a node, the latest edge to it gets the whole time since its start.
+// Sort orders the nodes of a finished graph by time, and nodes with equal times after the nodes they wait for. Nodes with
+// a duration must be in order already. Sort drops edges of cycles and calls cut for each. If no edge to a node ends at its
+// recorded start, Sort changes the lag of the edge from the latest point accordingly.
 func (g *Graph) Sort(cut func(Kind)) {
 	g.to = nil
 	keys := make([]order.Key, len(g.prev))
@@ -225,7 +231,7 @@ func (g *Graph) Sort(cut func(Kind)) {
 	}
 }
 
-// state says whether a node has its place in the order.
+// state is the progress of a node on its way into the order.
 type state uint8
 
 const (
@@ -234,7 +240,7 @@ const (
 	isPlaced
 )
 
-// place gives the last of the open nodes its place, or opens the nodes of the same time that it waits for.
+// place appends the last open node to the order, or first opens the nodes with the same time it waits for.
 func (g *Graph) place(open []int32, states []state, cut func(Kind)) []int32 {
 	p := open[len(open)-1]
 	if states[p] == isPlaced {
@@ -323,7 +329,7 @@ func (l *Lags) Set(edge int32, ns int64) {
 	}
 }
 
-// Variant is a graph with other lags and further edges.
+// Variant is a graph with other lags and additional edges.
 type Variant struct {
 	*Graph
 	Lags
@@ -331,14 +337,14 @@ type Variant struct {
 	starts []int64
 }
 
-// Further is a further edge of a variant.
+// Further is an additional edge of a variant.
 type Further struct {
-	From int32 // a point that is known before the node, by other edges
+	From int32 // a point computed before the node, because of other edges
 	Lag  int64
 	Kind Kind
 }
 
-// Variant returns a variant with the recorded lags. It reuses the memory of another one, unless that is nil.
+// Variant returns a variant with the recorded lags. It reuses the memory of used, if not nil.
 func (g *Graph) Variant(used *Variant) *Variant {
 	if used == nil {
 		used = new(Variant)
@@ -352,7 +358,7 @@ func (g *Graph) Variant(used *Variant) *Variant {
 	}
 }
 
-// Recorded returns the graph as a variant that has run. It must not be changed.
+// Recorded returns the graph as a variant with the recorded starts. The variant must not be changed.
 func (g *Graph) Recorded() *Variant { return &Variant{Graph: g, Lags: g.Lags, starts: g.at} }
 
 // Undo gives an edge its recorded lag.
@@ -365,7 +371,8 @@ func (v *Variant) Time(p int32) int64 { return at(v.starts, &v.Lags, p) }
 func (v *Variant) Run() (end int64) {
 	owned := v.Owned()
 	lags := &v.Lags
-	starts, from := v.starts, v.from
+	starts := v.starts
+	from := v.from
 	for _, p := range v.order {
 		latest := int64(Dropped)
 		if p >= owned && v.prev[p-owned] != None {
@@ -398,7 +405,7 @@ func (v *Variant) Run() (end int64) {
 	return end
 }
 
-// Last returns the first of the points with the latest time, None for an empty graph.
+// Last returns the point with the latest time, the first of several, or None for an empty graph.
 func (v *Variant) Last() int32 {
 	last := None
 	end := int64(math.MinInt64)
@@ -415,8 +422,8 @@ func (v *Variant) Last() int32 {
 	return last
 }
 
-// Before returns what determines the time of a point: where it comes from, the edge, and the lag. The edge is
-// [NoEdge] for a further one, whose kind is returned, too. ok is false for a point that waits for nothing.
+// Before returns the step to the time of a point: the edge that determines it, with its start point, lag and kind. The
+// edge of a [Further] is [NoEdge]. ok is false if no edge determines the point.
 func (v *Variant) Before(p int32) (s Step, ok bool) {
 	if p&1 != 0 {
 		return Step{Begin(p >> 1), ^(p >> 1), v.Lag(^(p >> 1)), Own}, true
@@ -434,10 +441,10 @@ func (v *Variant) Before(p int32) (s Step, ok bool) {
 	return s, false
 }
 
-// NoEdge is the number of further edges.
+// NoEdge is the edge of a step by a [Further].
 const NoEdge = 1<<31 - 1
 
-// Step is an edge that determines a point.
+// Step is the edge to a point.
 type Step struct {
 	From, Edge int32
 	Lag        int64
