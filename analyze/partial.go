@@ -46,7 +46,7 @@ type partialHeader struct {
 	Options *partialOptions `json:"options"`
 }
 
-// partialOptions are the options that affect sums, with defaults filled in.
+// partialOptions are the options with an effect on sums, with defaults filled in.
 type partialOptions struct {
 	By            []string       `json:"by,omitempty"`
 	MaxGroups     int            `json:"max_groups"`
@@ -101,7 +101,7 @@ type endLine struct {
 }
 
 // Write writes the partial results as JSON Lines with the schema optrace.profile/v1. The document states the options
-// that affect sums. Reports on it need the same options, except that they may list fewer entries and omit groups.
+// with an effect on sums. Reports on it need the same options, but may list fewer entries and omit groups.
 func (p *Partial) Write(w io.Writer) error {
 	buf := bufio.NewWriter(w)
 	enc := json.NewEncoder(buf)

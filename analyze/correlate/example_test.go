@@ -7,8 +7,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Jaeger holds a request, its long operation, and a summary of the short one. The local batch holds all three spans.
-// None is missing.
+// Jaeger has a request, its long operation, and a summary of the short one. The local batch has all three spans, so
+// the join is complete.
 func ExampleJoin() {
 	trace := op.TraceID{15: 1}
 	root := op.SpanID{7: 1}

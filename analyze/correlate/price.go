@@ -32,14 +32,13 @@ type Charge struct {
 	// Name is the value of the attribute, "" for requests without it.
 	Name     string `json:"name,omitzero"`
 	Requests int64  `json:"requests,omitzero"`
-	// DeviceNS is the time of devices, in nanoseconds. Operations that run at once on one device share its time.
+	// DeviceNS is the time of devices, in nanoseconds. Concurrent operations on one device share its time.
 	DeviceNS int64  `json:"device_ns"`
 	Cost     Amount `json:"cost"`
 	Joules   Amount `json:"joules,omitzero"`
-	// SavedNS and SavedCost are what the devices work and cost less without the request: the time in which they work for
-	// it alone, and of an engine whose batches are formed again, what a replay without it saves. Shares of batches divide
-	// the cost; what requests save does not add up to it. Both are unknown for sums, and for the smallest requests of an
-	// engine with very many.
+	// SavedNS and SavedCost are the device time and cost saved without the request: the time of devices working for it
+	// alone, and for an engine with reconstructed batches the time saved in a replay without it. Savings of requests do
+	// not add up to the cost. Both are unknown for sums, and for the smallest requests of an engine with very many.
 	SavedNS   op.Int  `json:"saved_device_ns,omitzero"`
 	SavedCost *Amount `json:"saved_cost,omitempty"`
 	// Tokens is the number of tokens read and written, as far as requests state it. The costs per thousand tokens cover

@@ -19,7 +19,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// PriceAttrs returns the attributes of requests that a Price sums up, for [Join.KeepAttrs].
+// PriceAttrs returns the attributes of requests needed for a Price, for [Join.KeepAttrs].
 func PriceAttrs(t *price.Table) []string {
 	return append(slices.Clone(attrkey.OfRequests[1:]), t.Tenant)
 }
@@ -35,7 +35,7 @@ type pricing struct {
 	sum    *Price
 }
 
-// aloneTime is the time in which devices work for one request or execution alone.
+// aloneTime is the time of devices working for a single request or execution.
 type aloneTime struct {
 	spending
 	ns int64
@@ -59,8 +59,8 @@ func (s *sharedTime) take(ns int64) int64 {
 	return s.passed - before
 }
 
-// bill divides the time of each device among its operations: those that run at once share it equally. An operation
-// without a start has its duration.
+// bill divides the time of each device among its operations. Concurrent operations share it equally. An operation without
+// a start has its duration.
 func (p *pricing) bill() {
 	f := p.forest
 	p.billed = make([]int64, f.Len())
@@ -140,7 +140,7 @@ func (w *working) one() (owner int32, ok bool) {
 	return owner, len(*w) == 1
 }
 
-// addAlone adds time in which the device of row r works for an owner alone.
+// addAlone adds time of the device of row r with work for a single owner.
 func (p *pricing) addAlone(owner, r int32, ns int64) {
 	a := order.At(p.alone, owner)
 	a.ns = wide.AddSaturating(a.ns, ns)
@@ -239,7 +239,7 @@ func (p *pricing) charge(q *requests.Request) *Charge {
 	return c
 }
 
-// addSaved adds what is saved without a request. shared and byLaw are its shares of executions.
+// addSaved adds the savings without a request. shared and byLaw are its shares of executions.
 func (p *pricing) addSaved(c *Charge, q *requests.Request, shared spending, byLaw int64) {
 	if q.Root.IsZero() {
 		return

@@ -28,7 +28,7 @@ func summary(name, device string, count, duration int64) op.Pruned {
 	}
 }
 
-// Without the local batch no bound and no idle time is claimed of operations that are known from sums.
+// Without the local batch, reports claim no bound and no idle time of summarised operations.
 func TestNoBoundOfPrunedOperations(t *testing.T) {
 	j := join(moved(pruned[:2], service))
 	j.AddPruned(summary("relu", "cuda:0", 2, 5))

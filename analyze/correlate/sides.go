@@ -10,11 +10,11 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// sides finds the sides that hold an operation or span.
+// sides finds the sides with an operation or span.
 type sides struct {
 	// localRows is the number of rows of the local batch. The backend's rows follow.
 	localRows int
-	// held marks rows of the local batch that the backend holds, too. asked reports whether there is a backend.
+	// held marks rows of the local batch also held by the backend. asked reports whether there is a backend.
 	held  []bool
 	asked bool
 }
@@ -39,8 +39,8 @@ func (s *sides) inJaeger(n trace.Node) bool { return !s.inLocal(n) || s.held[n.I
 
 type prunedKey struct{ operation, device string }
 
-// compareOps counts the operations of a request missing on one side. Summarised operations are not missing in Jaeger.
-// Those of them held by the local batch are not counted again.
+// compareOps counts the operations of a request missing on one side. Summarised operations are not missing in Jaeger. It
+// does not count summarised operations twice if the local batch has them.
 func (s *sides) compareOps(r *Request, ops iter.Seq[trace.Node], summaries []op.Pruned) {
 	lacking := make(map[prunedKey]int64) // in Jaeger
 	for n := range ops {
@@ -69,7 +69,7 @@ func (s *sides) compareOps(r *Request, ops iter.Seq[trace.Node], summaries []op.
 	}
 }
 
-// rest returns 1 for the row of a summary that stands for all other operations.
+// rest returns 1 for the summary's row of all other operations, else 0.
 func rest(p op.Pruned) int {
 	if p.Operation == attrkey.PrunedOthers {
 		return 1

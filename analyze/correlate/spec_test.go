@@ -6,7 +6,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// side is the set of sides that hold a span.
+// side is the set of sides with a span.
 type side uint8
 
 const (

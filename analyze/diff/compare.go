@@ -23,7 +23,7 @@ const (
 
 // Options configures a comparison. The zero value means the defaults.
 type Options struct {
-	// By groups the operations that [Files] reads. [Compare] ignores it: [NewRun] groups a run.
+	// By groups the operations read by [Files]. [Compare] ignores it: [NewRun] groups a run.
 	By []key.Key
 	// Alpha is the probability of any false finding. 0 means DefaultAlpha.
 	Alpha float64
@@ -297,7 +297,8 @@ func (r *Report) decide() {
 	}
 }
 
-// refuse withdraws what depends on a device that ran at two speeds: the whole, its parts and the operations of devices.
+// refuse withdraws the verdicts affected by a device with two speeds: on the whole, the device's parts, and the operations
+// of devices.
 func (r *Report) refuse() {
 	refused := make(map[device.Key]bool)
 	for i := range r.Parts {
@@ -329,7 +330,7 @@ func (c *Comparison) withdraw() {
 	}
 }
 
-// twoSpeeds returns the first stay at two levels, nil for none.
+// twoSpeeds returns the first entry of Unsteady at two levels, or nil.
 func (c *Comparison) twoSpeeds() *Unsteady {
 	if i := slices.IndexFunc(c.Unsteady, func(u Unsteady) bool { return u.TwoSpeeds }); i >= 0 {
 		return &c.Unsteady[i]
@@ -353,14 +354,14 @@ func (r *Report) judge(c *Comparison) {
 	}
 }
 
-// negligible is the largest change, as a fraction of the base, of a row that is never slower or faster.
+// negligible is the largest change never called slower or faster, as a fraction of the base.
 const negligible = 0.001
 
 // power is the ratio of a change found in four of five comparisons to half of its interval: the sum of the normal
 // quantiles for 0.975 and 0.8, divided by the first.
 const power = (1.960 + 0.842) / 1.960
 
-// needed estimates the number of runs, steps, windows or entries per side that would decide a row. The interval shrinks
+// needed estimates the number of runs, steps, windows or entries per side needed to decide a row. The interval shrinks
 // with the root of their number, and must exclude either no change, adjusted for all tests, or a change by the bound.
 func (r *Report) needed(c *Comparison) op.Int {
 	if !c.Delta.Known {
@@ -400,7 +401,7 @@ func (r *Report) sort() {
 	})
 }
 
-// share states what each row adds to a step, a request or a run.
+// share sets the time added by each row per step, request or run.
 func (r *Report) share(base []*Run) {
 	if n, sum := requestsOf(base); r.per() == "request" {
 		r.wholeNS = sum / float64(n)

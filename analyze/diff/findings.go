@@ -16,7 +16,7 @@ import (
 
 const maxFindings = 3
 
-// findings states the change of the whole, then the operations that add or save most, devices first.
+// findings states the change of the whole, then the operations with the largest changes, devices first.
 func (r *Report) findings() []findings.Finding {
 	if r.Identical {
 		const text = "The runs are identical: the same operations at the same times."
@@ -95,7 +95,7 @@ func (r *Report) runsMore(row *Row) bool {
 
 func (r *Report) timesEach(count int64, steps int) float64 { return float64(count) / float64(steps) }
 
-// changeOf states what an operation adds or saves, and how.
+// changeOf states the time added or saved by an operation, and the reason.
 func (r *Report) changeOf(name string, row *Row) string {
 	verb := "adds"
 	if row.AddedNS.V < 0 {
@@ -120,7 +120,7 @@ func (r *Report) ofWhole(ns, share op.Float) string {
 	return text
 }
 
-// unchanged states that no operation is known to have changed.
+// unchanged states the absence of known changes.
 func (r *Report) unchanged() string {
 	same := 0
 	for i := range r.Rows {

@@ -32,8 +32,8 @@ func requestsOf(runs []*Run) (n int, sum float64) {
 	return n, sum
 }
 
-// mainRequest returns the name with the most time in the base among requests of all runs, "" for none. As many requests
-// of a name as steps are the steps.
+// mainRequest returns the name with the most time in the base among the requests present in all runs. It omits names with
+// as many requests as steps: these are the steps.
 func mainRequest(base, all []*Run) (name string, ok bool) {
 	sums := make(map[string]float64)
 	for _, r := range base {

@@ -10,17 +10,16 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Composition counts the steps of an engine that state the numbers of requests and tokens in their batches, and no
-// links.
+// Composition counts the steps of an engine with the numbers of requests and tokens in their batches, but without links.
 type Composition struct {
 	Steps int64 `json:"steps"`
-	// Told counts the steps whose requests follow from the counts. Ambiguous counts steps of several possible batches,
-	// or of too many to tell. Unmatched counts steps of a busy time with more or fewer tokens than its requests:
+	// Told counts the steps with requests determined by the counts. Ambiguous counts steps with several possible batches,
+	// or too many to examine. Unmatched counts steps of a busy time with more or fewer tokens than its requests:
 	// requests or steps are missing, or tokens came from a cache or several at once.
 	Told      int64 `json:"told"`
 	Ambiguous int64 `json:"ambiguous"`
 	Unmatched int64 `json:"unmatched"`
-	// Engines counts the engines. Requests do not say which of several engines ran them: then no step is told.
+	// Engines counts the engines. With several engines no step is told: requests do not name their engine.
 	Engines int64 `json:"engines"`
 }
 
@@ -28,9 +27,9 @@ type Composition struct {
 // of requests, and adds them to f as links with the tokens of each request. It returns nil without such steps and
 // requests.
 //
-// It follows every possible course of the engine from a time without requests to the next: a step reads prompts that
-// have arrived, at most one of them in part, and each of its other requests generates one token. A request ends within
-// its recorded times, after its recorded tokens. A batch is told if it is the same in all courses.
+// It follows every possible course of the engine from a time without requests to the next: a step reads arrived prompts,
+// at most one of them in part, and each of its other requests generates one token. A request ends within its recorded
+// times, after its recorded tokens. A batch is told if it is the same in all courses.
 func Compose(f *trace.Forest) *Composition {
 	f.Build()
 	passes, engines := passesOf(f)
@@ -78,7 +77,7 @@ type pass struct {
 }
 
 // passesOf returns the steps by start, and the number of engines. Steps are spans, or operations if each is a whole
-// step. It returns none if a step has links, lacks counts, or generates several tokens for a request.
+// step. It returns no steps if one has links, lacks counts, or generates several tokens for a request.
 func passesOf(f *trace.Forest) (passes []pass, engines int) {
 	names := make([]marks.Mark, len(f.Names.Marks.Values))
 	for i, m := range f.Names.Marks.Values {
@@ -126,8 +125,8 @@ func passesOf(f *trace.Forest) (passes []pass, engines int) {
 	return passes, engines
 }
 
-// ask is a request as the engine reports it. It reads in tokens from ready on, at latest until first, and generates
-// more tokens until end, without the one that the prompt yields. in is below 0 if tokens are unknown.
+// ask is a request as the engine reports it. It reads in tokens between ready and first, at the latest, and generates more
+// tokens until end, not counting the first token, from the prompt. in is below 0 if tokens are unknown.
 type ask struct {
 	row                        int32
 	arrival, ready, first, end int64
@@ -161,7 +160,7 @@ func asksOf(f *trace.Forest) (all []ask) {
 	return all
 }
 
-// slackOf returns the error of times: of whole milliseconds two of them.
+// slackOf returns the error of times: two milliseconds if all are whole milliseconds.
 func slackOf(f *trace.Forest, all []ask) int64 {
 	const (
 		fine   = 20_000

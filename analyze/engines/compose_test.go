@@ -17,7 +17,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// What recordings of a server state beside counts.
+// The contents of recordings of a server, beside counts.
 const (
 	plain   = iota
 	coarse  // times in milliseconds
@@ -113,7 +113,7 @@ func unlinked(records []op.Record, kind int) (told []op.Record, truth map[op.Spa
 	return told, truth
 }
 
-// Where a batch is told from counts, its requests and tokens are those of the links that were removed.
+// A batch told from counts has the requests and tokens of the removed links.
 func TestBatchesToldFromCountsAreThoseOfLinks(t *testing.T) {
 	var sums [kinds]engines.Composition
 	for seed := range cases.Numbers(t, 300) {
@@ -153,7 +153,7 @@ func TestBatchesToldFromCountsAreThoseOfLinks(t *testing.T) {
 	}
 }
 
-// Passes of a worker, as Dynamo records them, and what keeps their batches from being told.
+// Passes of a worker, as Dynamo records them, and the reasons against telling their batches.
 func TestWhatTellsBatches(t *testing.T) {
 	const ms = 1_000_000
 	for name, test := range map[string]struct {
@@ -203,7 +203,7 @@ func TestWhatTellsBatches(t *testing.T) {
 	}
 }
 
-// A request that writes three times the tokens is not slow at three times the time.
+// A request with three times the tokens is not slow at three times the time.
 func TestTokensExplainTheTimeOfARequest(t *testing.T) {
 	for tokens, want := range map[int64]int64{10: 200, 20: 100, 30: 0} {
 		f := trace.New()

@@ -56,7 +56,7 @@ type attribute struct {
 // dialect describes how an engine reports its requests.
 type dialect struct {
 	name string
-	// sources are the repository and files that define the names, at a commit if known.
+	// sources are the repository and files with the definitions of the names, at a commit if known.
 	sources string
 	// span is a part of the span name, "" for any. is lists the whole names, nil for any. A span needs one of
 	// the keys in any, if not empty, and must not have a key in none.
@@ -66,13 +66,13 @@ type dialect struct {
 	// them is the queue.
 	below  map[string]field
 	queued bool
-	// prefillQueues means that the engine's prefill includes the queue.
+	// prefillQueues is set if the engine's prefill includes the queue.
 	prefillQueues bool
-	// prefillPerToken means that the engine's time per token includes the prefill.
+	// prefillPerToken is set if the engine's time per token includes the prefill.
 	prefillPerToken bool
 }
 
-// latencies lists attributes that several engines adopted from vLLM.
+// latencies lists attributes adopted from vLLM by several engines.
 var latencies = []string{
 	"gen_ai.latency.e2e", "gen_ai.latency.time_to_first_token", "gen_ai.latency.time_in_queue",
 	"gen_ai.latency.time_in_model_prefill",

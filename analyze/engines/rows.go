@@ -45,7 +45,7 @@ type Engine struct {
 	Slow *Slow `json:"slow"`
 }
 
-// Times describes the times of the requests that have one.
+// Times describes the times of the requests with a known time.
 type Times struct {
 	Count int64   `json:"count"`
 	Mean  float64 `json:"mean"`
@@ -55,11 +55,11 @@ type Times struct {
 	Max   int64   `json:"max"`
 }
 
-// Slow describes the requests that take at least [Slower] times the median.
+// Slow describes the requests with at least [Slower] times the median.
 type Slow struct {
 	Requests int64 `json:"requests"`
-	// BeyondNS is the sum of their times beyond the median, for a request that writes more tokens than the median request
-	// as many times the median.
+	// BeyondNS is the sum of their times beyond the median. For a request with more written tokens than the median request
+	// the median is scaled accordingly.
 	BeyondNS int64 `json:"beyond_ns"`
 	// Part is the part with the largest increase: "queue", "prefill", "decode", "execute" or "other"; "" if unknown.
 	// PartNS is the mean increase of that part, MoreNS the mean increase of the whole time.

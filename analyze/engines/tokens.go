@@ -7,9 +7,10 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// Tokens returns the weights of requests in the shared executions of f, where links state none: the tokens of the prompt
-// in the first executions of a request, and one in each other. A request has as many executions as it writes tokens, and
-// more for a prompt in parts. Tokens returns nil if links have weights, or requests do not state tokens that add up.
+// Tokens returns the weights of requests in the shared executions of f if links have no weights: the tokens of the prompt
+// in the first executions of a request, and one in each other. A request has one execution for each written token, and
+// further ones for a prompt in parts. Tokens returns nil if links have weights, or if the numbers of executions do not
+// match the tokens stated by requests.
 func Tokens(f *trace.Forest) [][]int64 {
 	list := f.Executions.List
 	if len(list) == 0 || slices.ContainsFunc(list, func(x trace.Execution) bool { return x.Weights != nil }) {

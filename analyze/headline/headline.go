@@ -1,5 +1,5 @@
-// Package headline describes a run in up to three lines: its devices, how busy they were, the time of a step or request,
-// and the share of the peak that the work reached.
+// Package headline describes a run in up to three lines: its devices and their busy share, the time of a step or request,
+// and the achieved share of the peak.
 package headline
 
 import (

@@ -16,7 +16,7 @@ type Correction struct {
 	BusyNS int64 `json:"busy_ns,omitzero"`
 	IdleNS int64 `json:"idle_ns,omitzero"`
 	SpanNS int64 `json:"span_ns,omitzero"`
-	// AddedNS is the part of BusyNS that the input lacks.
+	// AddedNS is the part of BusyNS missing in the input.
 	AddedNS int64 `json:"added_ns,omitzero"`
 	// Refused is the reason for unknown times, "" for known ones. The times are 0 then.
 	Refused string `json:"refused,omitzero"`
@@ -44,7 +44,7 @@ type replay struct {
 	busy   int64
 }
 
-// tolerance bounds the error of corrected times, and the difference between replays that stand for missing ones.
+// tolerance bounds the error of corrected times, and the difference between replays used in place of missing ones.
 const tolerance = 0.05
 
 // process has the replays of a process, and its device.
@@ -234,7 +234,7 @@ func (c *corrector) sum(to *Correction) string {
 	return ""
 }
 
-// union returns the time that operations cover, which are sorted by start.
+// union returns the time covered by operations sorted by start.
 func (c *corrector) union(rows []int32) (ns int64) {
 	end := int64(math.MinInt64)
 	for _, r := range rows {

@@ -10,7 +10,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Runs of graphs with lost replays have the busy and idle times of the whole run within a twentieth, or none.
+// Runs of graphs with lost replays have the busy and idle times of the whole run within a twentieth, or unknown ones.
 func TestCorrectedTimesAreThoseOfTheWholeRun(t *testing.T) {
 	corrected, refused := 0, 0
 	cases.Inputs(t, 400, 4000, func(seed uint64, r *rand.Rand) {

@@ -73,7 +73,7 @@ func CoverageOf(f *trace.Forest, unrecorded map[string]int64) *Coverage {
 	return c
 }
 
-// graphOf returns the graph that launched row r, or nil.
+// graphOf returns the launching graph of row r, or nil.
 func graphOf(f *trace.Forest, r int32) *trace.Graph {
 	if _, g := f.Graph(r); g != nil && (g.ID != "" || g.Call != "") {
 		return g
@@ -139,14 +139,14 @@ func (c *Coverage) countSteps(f *trace.Forest, rows []int32) {
 	}
 }
 
-// Doubtful reports whether so much work is missing that idle times and the bound of the run are not known.
+// Doubtful reports whether too much work is missing to know idle times and the bound of the run.
 func (c *Coverage) Doubtful() bool {
 	isPart := func(n, all int64) bool { return n > 0 && 100*n >= 3*all }
 	return isPart(c.LaunchesWithoutOperation, c.Launches) || isPart(c.GraphReplays-c.GraphReplaysWhole, c.GraphReplays) ||
 		2*c.LaunchesCaptured > c.Launches
 }
 
-// Text says in one sentence what the input lacks, or "".
+// Text describes the missing work in one sentence, or returns "".
 func (c *Coverage) Text() string {
 	var lacks []string
 	add := func(is bool, n, all int64, noun, one, several string) {

@@ -58,7 +58,7 @@ type Overhead struct {
 	MaxNS    int64  `json:"max_ns"`
 }
 
-// Idle divides the idle time of a stream by what the operation after each gap waited for.
+// Idle divides the idle time of a stream by the cause of each gap: the reason for the wait of the operation after it.
 type Idle struct {
 	// Host: its launch came after the beginning of the gap.
 	Host timeline.IdleSum `json:"host"`
@@ -237,8 +237,8 @@ func (l *launched) gapOf(d *Idle, r int32, from int64) *timeline.IdleSum {
 	return &d.Other
 }
 
-// dependency returns the place of the operation on another stream of the device that ended last before the start of r:
-// later than after, and less than the threshold before the start. It returns trace.NoRow without one.
+// dependency returns the place of the last operation to end on another stream of the device before the start of r: later
+// than after, and less than the threshold before the start. It returns trace.NoRow without one.
 func (l *launched) dependency(r int32, after int64) int32 {
 	f := l.f
 	places := l.devices[f.Device(r)]
@@ -264,7 +264,7 @@ func (l *launched) dependency(r int32, after int64) int32 {
 	return trace.NoRow
 }
 
-// lastEnded returns the last of n places, in the order of ends, that had ended, or -1. It looks at the last ones first.
+// lastEnded returns the last ended one of n places, in the order of ends, or -1. It examines the last ones first.
 func lastEnded(n int, ended func(i int) bool) int {
 	step := 1
 	for step <= n && !ended(n-step) {

@@ -64,7 +64,7 @@ func (p *Profile) total() (total Total, estimates bool, saturated int64) {
 	return total, estimates, saturated
 }
 
-// Whole returns the time that shares refer to.
+// Whole returns the denominator of shares.
 func (t *Total) Whole() int64 {
 	if t.StatedNS.Known {
 		return t.StatedNS.V
@@ -204,8 +204,8 @@ type Sums struct {
 	Groups      []Group // nil without Options.By
 	Devices     []Device
 	LoadBalance *Balance // nil for fewer than two devices
-	// Rules counts collectives by the rule that recognised them. Bottlenecks has the operations whose share of the
-	// total reaches the minimum, largest first.
+	// Rules counts collectives by the rule used to recognise them. Bottlenecks has the operations with at least the
+	// minimum share of the total, largest first.
 	Rules       CommunicationRules
 	Bottlenecks []seed.Bottleneck
 	// Hotspots has the first of HotspotCount entries above ThresholdBytes.
@@ -215,7 +215,7 @@ type Sums struct {
 	Slowest                      []*op.Entry
 	Errors                       []Error
 	// OverflowedGroups is the number of rows missing from all tables. Saturated counts rows of operations with a sum
-	// beyond 64 bits. Shared counts device names that stand for several devices.
+	// beyond 64 bits. Shared counts device names of several devices.
 	OverflowedGroups, Saturated, Shared int64
 }
 

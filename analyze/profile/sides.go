@@ -6,7 +6,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// of returns the profile that sums up e: p, or p.open for an entry whose side depends on the other entries.
+// of returns the profile for the sums of e: p, or p.open if the side of e depends on the other entries.
 func (p *Profile) of(e *op.Entry) *Profile {
 	if e.Side != op.SideNone || e.EmptyDevice || !device.IsHost(e.DeviceID) || e.DeviceID == "" && e.Kind == op.KindCollective {
 		return p

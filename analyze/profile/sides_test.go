@@ -10,8 +10,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Operations on the CPU, and without a device, are the host's beside an accelerator whose operations have launch times,
-// or beside operators of PyTorch, in a profile, in one of merged parts, and in a structure. Otherwise the CPU is a device.
+// Operations on the CPU, and without a device, are the host's beside an accelerator with launch times, or beside operators
+// of PyTorch, in a profile, in one of merged parts, and in a structure. Otherwise the CPU is a device.
 func TestSidesBesideAccelerators(t *testing.T) {
 	for _, test := range []struct {
 		devices  []string

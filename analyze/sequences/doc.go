@@ -1,2 +1,2 @@
-// Package sequences finds sequences of short operations that repeat on a stream: candidates for one fused operation.
+// Package sequences finds repeated sequences of short operations on a stream: candidates for one fused operation.
 package sequences

@@ -7,13 +7,14 @@ import (
 
 // launches moves operations below their launching operator, away from their parents. nil moves no operation.
 type launches struct {
-	// by is the operator of each row, trace.NoRow for an operation that stays, named for an operator with only a name.
+	// by is the operator of each row, trace.NoRow for an operation staying in place, named for an operator with only a
+	// name.
 	by    []int32
 	rows  []int32 // the operations of row r are rows[first[r]:first[r+1]]
 	first []int32
 }
 
-// named stands for an operator that was not read.
+// named stands for an unread operator.
 const named = trace.NoRow - 1
 
 // launchesOf finds the operations to move: outermost on a device, with an operator outside device operations.

@@ -13,8 +13,8 @@ type First struct {
 	// MedianNS is the median time of the Others other steps, AllNS the sum of all times, each to the next start.
 	MedianNS, AllNS int64
 	Others          int
-	// ExtraNS is its lead beyond the least of the others, a part of ToNextNS. StartNS is the start of that time, EndNS the
-	// first start of the next step.
+	// ExtraNS is its lead minus the least lead of the others, a part of ToNextNS. StartNS is the start of the extra time,
+	// EndNS the first start of the next step.
 	ExtraNS, StartNS, EndNS int64
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// A first step begins with the first event of its host. Of the time before its first operation, what other steps take,
-// too, is not extra.
+// A first step begins with the first event of its host. The time before its first operation is extra as far as it
+// exceeds the least of other steps.
 func TestAFirstStepBeginsWithItsHost(t *testing.T) {
 	forest := trace.New()
 	add := func(step, launch, start int64) {

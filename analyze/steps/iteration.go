@@ -23,7 +23,7 @@ type part struct {
 	lanes    []int32
 	// first is the first start, last the last end.
 	first, last int64
-	// trace is the trace of the first operation, lastTrace of the last one on the stream that ends last.
+	// trace is the trace of the first operation, lastTrace of the last one on the stream with the latest end.
 	trace, lastTrace int32
 	// next is the next start of a part on one of the lanes, possibly outdated, math.MaxInt64 without another part.
 	next int64
@@ -44,8 +44,8 @@ type search struct {
 //   - apart in a loop that began again in between, see search.comesAgain,
 //   - below no request, in different traces and more than a second apart.
 //
-// Parts on different lanes meet in the order of their starts, first within a request: each joins the part that it
-// overlaps or is next to. Operations without a start belong to the first iteration of their request.
+// Parts on different lanes meet in the order of their starts, first within a request: each joins the overlapping or
+// nearest part. Operations without a start belong to the first iteration of their request.
 func (it *Iterations) find() {
 	f := it.forest
 	rows := it.rows
@@ -157,7 +157,7 @@ func (l lanes) next(of []int32) int64 {
 	return next
 }
 
-// nearest returns the place of the iteration that p joins, or len(candidates).
+// nearest returns the index of the candidate for p to join, or len(candidates).
 func (l lanes) nearest(candidates []*part, p *part) int {
 	best := len(candidates)
 	distance := uint64(math.MaxUint64)

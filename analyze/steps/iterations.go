@@ -31,7 +31,7 @@ func Find(f *trace.Forest) *Iterations {
 // Len returns the number of iterations.
 func (it *Iterations) Len() int { return it.count }
 
-// Of returns the iteration of a node, -1 for none.
+// Of returns the iteration of a node, or -1.
 func (it *Iterations) Of(n trace.Node) int { return int(it.of[n.Row]) }
 
 // Device is the time of a device within an iteration.

@@ -7,7 +7,7 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// maxPause is the longest pause, in nanoseconds, of a step that continues in another trace.
+// maxPause is the longest pause within a step, in nanoseconds, if it continues in another trace.
 const maxPause = 1_000_000_000
 
 // loop is the operations on one stream of a device below one request, or without one, since the loop last began.
@@ -80,7 +80,7 @@ func timeBetween(end, start int64) uint64 {
 	return uint64(start) - uint64(end)
 }
 
-// laterStep finds the highest step begun after some operation. It holds the steps that no later one exceeds, by place.
+// laterStep finds the highest step begun after some operation. It holds the steps not exceeded by later ones, by place.
 type laterStep []stepAt
 
 type stepAt struct {

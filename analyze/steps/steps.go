@@ -29,8 +29,8 @@ type Row struct {
 	// LeadNS is the time before it since the first event of the step, on a host or of a launch. It is 0 for a number with
 	// several iterations.
 	LeadNS int64 `json:"-"`
-	// ToNextNS is the time from the first start to that of the next step of the loop. For the last step it is WallNS and
-	// the median pause, and without a single loop WallNS.
+	// ToNextNS is the time from the first start to the first start of the next step of the loop. For the last step it is
+	// WallNS plus the median pause, and without a single loop WallNS.
 	ToNextNS op.Int `json:"to_next_ns"`
 	// Name is the step's range on the host, Source the origin of the step. Phase, Tokens and Requests come from the
 	// name. Without a name, Phase is the common phase of all operations.

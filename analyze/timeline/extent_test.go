@@ -69,7 +69,7 @@ func addCalls(f *trace.Forest, r *rand.Rand) (calls []trace.Call) {
 	return calls
 }
 
-// naiveHost examines each nanosecond of e on each device. The result is unclear if two rows that differ start and end
+// naiveHost examines each nanosecond of e on each device. The result is unclear if two different rows start and end
 // together.
 func naiveHost(n *tracetest.NaiveTree, calls []trace.Call, e *timeline.Extent) (
 	times map[string]timeline.HostTime, unclear bool,
@@ -173,8 +173,8 @@ func naiveRank(n *tracetest.NaiveTree, i int) op.Int {
 	return op.Int{}
 }
 
-// lastCall returns the running call of a rank that started last, any rank's if unknown. Ties go to shorter calls, then
-// to the last name.
+// lastCall returns the last running call of a rank to start, any rank's if unknown. Ties go to shorter calls, then to the
+// last name.
 func lastCall(calls []trace.Call, rank op.Int, at int64) (last *trace.Call) {
 	for i := range calls {
 		c := &calls[i]

@@ -12,12 +12,12 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// hosts has what the hosts did, one rank at a time.
+// hosts has the activity of the hosts, one rank at a time.
 type hosts struct {
 	forest      *trace.Forest
 	first, last int64 // of all rows, the devices' included
 	// rows and calls have the host rows and calls of each rank, the calls as complements of their numbers. The unknown
-	// rank has those of all ranks.
+	// rank has the rows and calls of all ranks.
 	rows, calls map[op.Int]*layer
 	ranked      op.Int // the current rank, or the unknown one if it has no rows
 	rank        op.Int // the current rank
@@ -26,7 +26,7 @@ type hosts struct {
 	covered     map[*layer]Times
 }
 
-// longKey groups gaps with many segments, which are walked together.
+// longKey groups gaps with many segments for a common walk.
 type longKey struct {
 	place *Place
 	layer *layer
@@ -40,7 +40,7 @@ const maxWalked = 16
 type layer struct {
 	members  []int32
 	segments []segment
-	next     int // the first segment that starts later than the last time looked for
+	next     int // the first segment after the time of the last search
 }
 
 // segment begins a time with the same innermost row or call. It ends at the next segment.
@@ -79,9 +79,9 @@ func newHosts(f *trace.Forest, owners []int32) hosts {
 	return h
 }
 
-// RankOf returns the rank of the row of a host. Spans have none of their own: all operations below it have it, or below the
-// nearest span above with any, or else in its trace. It is unknown if they have several. The function is not safe for
-// concurrent use.
+// RankOf returns a function for the rank of a host's row. An operation has its own rank. A span has the rank of the
+// operations below it, or else below the nearest span above with operations, or else in its trace; the rank is unknown
+// if these differ. The returned function is not safe for concurrent use.
 func RankOf(f *trace.Forest) func(r int32) op.Int {
 	ranks := make(map[int32]op.Int) // by row above operations, or the complement of a trace
 	add := func(k int32, rank op.Int) (isNew bool) {
@@ -102,7 +102,7 @@ func RankOf(f *trace.Forest) func(r int32) op.Int {
 		rank := f.DeviceKey(r).Rank
 		add(^f.Trace(r), rank)
 		p := r
-		if len(f.Tree.Children(r)) == 0 { // most operations; they are above no row
+		if len(f.Tree.Children(r)) == 0 { // most operations
 			p = f.Tree.Parent[r]
 		}
 		for ; p != trace.NoRow && add(p, rank); p = f.Tree.Parent[p] {
@@ -179,7 +179,7 @@ func (h *hosts) compareTied(a, b int32) int {
 	return cmp.Or(cmp.Compare(y.Duration, x.Duration), strings.Compare(x.Name, y.Name), cmp.Compare(x.Rank.V, y.Rank.V))
 }
 
-// divide finds the segments of a layer. The innermost row or call is the last to start of those that run.
+// divide finds the segments of a layer. The innermost row or call is the last running one to start.
 func (h *hosts) divide(l *layer) {
 	if l == nil || len(l.members) == 0 {
 		return
@@ -223,8 +223,7 @@ func (h *hosts) divide(l *layer) {
 	l.members = nil
 }
 
-// find returns the innermost row or call at a time, and the time up to which this holds. It is fastest for ascending
-// times.
+// find returns the innermost row or call at a time, and the end of its segment. It is fastest for ascending times.
 func (l *layer) find(at int64) (innermost int32, until int64) {
 	if l == nil {
 		return nobody, trace.MaxTime
@@ -262,8 +261,8 @@ func (l *layer) isLong(from, to int64) bool {
 	return k < len(l.segments) && l.segments[k].from < to
 }
 
-// walk calls add with each part of an idle time of the current rank, its innermost row, or else call, or nobody. Long
-// times are left to [hosts.walkLong].
+// walk calls add for each part of an idle time of the current rank, with the innermost row, or else call, or nobody. It
+// leaves long times to [hosts.walkLong].
 func (h *hosts) walk(place *Place, from, to int64, add func(innermost int32, ns int64)) (isLong bool) {
 	rows, calls := h.current()
 	if rows.isLong(from, to) || calls.isLong(from, to) {
@@ -295,7 +294,7 @@ func (h *hosts) leave(k longKey, from, to int64) {
 	h.long[k] = append(h.long[k], interval{from, to})
 }
 
-// walkLong calls add with the time of each row and call in the long idle times, summed over them.
+// walkLong calls add for each row and call with its total time in the long idle times.
 func (h *hosts) walkLong(add func(place *Place, innermost int32, ns int64)) {
 	for _, k := range h.longKeys {
 		if h.forest.Ended() {
@@ -309,7 +308,7 @@ func (h *hosts) walkLong(add func(place *Place, innermost int32, ns int64)) {
 	}
 }
 
-// within returns the part of a time in which no row above the layer of k runs.
+// within returns the part of a time without a running row in the layer above k.
 func (h *hosts) within(k longKey, from, to int64) int64 {
 	if k.above == nil {
 		return to - from

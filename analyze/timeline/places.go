@@ -14,7 +14,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Bounds of the places and of the names in each. Further ones share [key.Other].
+// Bounds of the places and of the names in each. Further places and names share [key.Other].
 const (
 	maxPlaces = 1 << 12
 	maxNames  = 16
@@ -22,10 +22,10 @@ const (
 
 // Place sums up the idle gaps of all devices between the same two operations.
 type Place struct {
-	// After and Until name the work before and after the gaps: the host operators that launched it, or else its graph or
-	// the device operation. Of nested operators they are the outermost ones not around both. After is the call of the
-	// host outside operators that was waiting for a device as the gaps began. Both are [key.Other] in the row of all
-	// other places.
+	// After and Until name the work before and after the gaps: the launching host operators, or else the graph or the
+	// device operation. If operators nest, it is the outermost operator around only one of the two. If the host was
+	// waiting for a device outside operators as the gaps began, After is the waiting call. Both are [key.Other] in the
+	// row of all other places.
 	After string `json:"after"`
 	Until string `json:"until"`
 	Count int64  `json:"count"`
@@ -35,7 +35,7 @@ type Place struct {
 	MaxStartNS int64 `json:"max_start_unix_ns"`
 	// NoRequestNS is the part of SumNS without a running request, see [Idle].
 	NoRequestNS int64 `json:"no_request_ns"`
-	// WaitCount counts the gaps that began while the host waited for a device. Wait is the first such call.
+	// WaitCount counts the gaps with a beginning during a host's wait for a device. Wait is the first waiting call.
 	WaitCount int64  `json:"wait_count"`
 	Wait      string `json:"wait"`
 	// HostNS divides SumNS by the innermost operation, span or call of the host. Requests with spans below them do not
@@ -93,7 +93,7 @@ type placer struct {
 	waits   map[op.Int][]wait // by rank and start; all under the unknown rank
 }
 
-// wait is a time from which on a call is the last to end of the calls that have waited for a device.
+// wait is a time and a call: the call has the latest end among the waiting calls started until then.
 type wait struct {
 	from int64
 	call *trace.Call
@@ -132,7 +132,7 @@ func (p *placer) addWait(rank op.Int, c *trace.Call) {
 
 func endOf(c *trace.Call) int64 { return c.Start + c.Duration }
 
-// waitAt returns the call of the current host that waits for a device at a time, or nil.
+// waitAt returns the call of the current host waiting for a device at a time, or nil.
 func (p *placer) waitAt(at int64) *trace.Call {
 	list := p.waits[p.rank]
 	n := sort.Search(len(list), func(i int) bool { return list[i].from > at })
@@ -174,10 +174,11 @@ func (p *placer) add(last, next int32, start, length, quiet int64) {
 	place.merge(&gap)
 }
 
-// maxNested bounds the operators around a launch that are examined.
+// maxNested bounds the number of examined operators around a launch.
 const maxNested = 64
 
-// nameBeside names what launched row r: the outermost host operator not around the launch of row other.
+// nameBeside returns the name of the launcher of row r: the outermost host operator not around the launch of row other,
+// or else the graph or operation.
 func (p *placer) nameBeside(r, other int32) string {
 	f := p.forest
 	host := f.Launcher(r)
@@ -219,8 +220,9 @@ func (p *placer) all() []Place {
 	return list
 }
 
-// IdleWithin returns the time within the given times, by rank, in which devices of the rank were idle, summed over
-// devices. Times of an unknown rank hold for all devices. They may overlap, and may be in any order.
+// IdleWithin returns the idle time of devices within the given times of their ranks, summed over devices. Times of the
+// unknown rank apply to devices of ranks without times. Times may overlap, and may be in any order. IdleWithin sorts
+// them.
 func IdleWithin(f *trace.Forest, times map[op.Int][][2]int64) (ns int64) {
 	merged := make(map[op.Int]Times)
 	for rank, list := range times {

@@ -78,7 +78,7 @@ func naiveIdle(n *tracetest.NaiveTree, calls []trace.Call) (ns [2]int64) {
 	return ns
 }
 
-// A place has the names of the outermost operators between which the device was idle, or of the call that waited.
+// A place has the names of the outermost operators around the idle time, or of the waiting call.
 func TestPlacesHaveNames(t *testing.T) {
 	host := func(name string, id, parent uint64, from, to int64) tracetest.Spec {
 		return tracetest.OpAt(name, id, parent, from, to).FromHost()

@@ -44,7 +44,7 @@ func (p *Parts) OverlapRatio() (ratio float64, ok bool) {
 	return float64(p.Overlap) / float64(p.Communication), true
 }
 
-// PartsOf returns the parts of the time of rows, which must be sorted by start.
+// PartsOf returns the parts of the time of rows sorted by start.
 func PartsOf(f *trace.Forest, rows []int32) (p Parts) {
 	for s := range sweep(f, rows) {
 		p.add(s)
@@ -128,11 +128,11 @@ type stretch struct {
 	active [NumClasses]int64
 	// busy is the longest time in active.
 	busy int64
-	// last is the row that ends last, and next the row that starts at to; trace.NoRow after the last start.
+	// last is the row with the latest end, and next the row starting at to; trace.NoRow after the last start.
 	last, next int32
 }
 
-// sweep yields the stretches of rows, which must be sorted by start. Empty stretches are omitted.
+// sweep yields the stretches of rows sorted by start. Empty stretches are omitted.
 func sweep(f *trace.Forest, rows []int32) iter.Seq[*stretch] {
 	return func(yield func(*stretch) bool) {
 		var until [NumClasses]int64 // the latest end of each class

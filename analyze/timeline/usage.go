@@ -122,7 +122,7 @@ type runningRow struct {
 	row int32
 }
 
-// levels yields the levels of rows, which must be sorted by start.
+// levels yields the levels of rows sorted by start.
 func levels(f *trace.Forest, rows []int32) iter.Seq[*level] {
 	return func(yield func(*level) bool) {
 		if len(rows) == 0 {
@@ -206,8 +206,7 @@ type span struct {
 	before     int64 // the length of all earlier spans
 }
 
-// Add adds the interval [start, end), which must not start before earlier ones. Overlapping and adjacent intervals
-// merge.
+// Add adds the interval [start, end). Add intervals by start. Overlapping and adjacent intervals merge.
 func (t *Times) Add(start, end int64) {
 	n := len(*t)
 	switch {

@@ -80,7 +80,7 @@ func (f *Forest) decideSides() {
 	f.Collectives = slices.DeleteFunc(f.Collectives, func(c Collective) bool { return f.Has(c.Row, FlagHost) })
 }
 
-// nameDevices numbers the devices and lists those with an operation, with or without a start.
+// nameDevices numbers the devices and lists the devices with an operation, with or without a start.
 func (f *Forest) nameDevices() {
 	lanes := f.Names.Lanes.Values
 	seen := make([]bool, len(lanes))

@@ -20,10 +20,11 @@ func (f *Forest) ExecutionOf(r int32, owner []int32) int32 {
 	return NoExecution
 }
 
-// maxNested is the number of executions around one that is always examined on its own.
+// Executions within at most maxNested others are always examined on their own.
 const maxNested = 16
 
-// IsDeep reports whether execution e is nested so deeply that analyses only treat it as a part of the outer executions.
+// IsDeep reports whether analyses treat execution e only as a part of the executions around it, because it is nested
+// deeply.
 func (f *Forest) IsDeep(e int32) bool { return f.Executions.deep[e] }
 
 // findDeep marks deeply nested executions once they are too large in total to examine one by one.
@@ -83,12 +84,12 @@ func (s *linkSearch) executions() Executions {
 // maxAbove bounds the spans examined above the target of a link, beside the request itself.
 const maxAbove = 64
 
-// linkedChildren returns the nodes below each row that an execution works for.
+// linkedChildren returns the children of each row with attached executions: the tree's and the executions.
 //
-// An execution is attached below each span that it links to and below the spans above, up to the request, while these
-// run. If a link leads to another execution, it is also attached where that one is. It is never attached within its own
-// tree or below an execution decided later, which would close a cycle. Rows are inherited only if the execution
-// or another one linking to it overlaps them. In a loop of steps this excludes all earlier steps.
+// An execution is attached below the spans it links to and the spans above, up to the request, while these run. If a link
+// leads to another execution, it also inherits that execution's places. It is never attached within its own tree or below
+// an execution decided later: this would close a cycle. Rows are inherited only if the execution or another one linking
+// to it overlaps them. In a loop of steps this excludes all earlier steps.
 func (s *linkSearch) linkedChildren(found *Executions, shared []*candidate) map[int32][]int32 {
 	f := s.forest
 	turns := order.Numbers(len(shared), func(a, b int32) int { return int(shared[a].turn) - int(shared[b].turn) })
@@ -147,7 +148,7 @@ func (s *linkSearch) linkedChildren(found *Executions, shared []*candidate) map[
 }
 
 // reachBack sets the reach of each execution: the time from the first start to the last end of itself and all
-// executions linking to it, directly or not. It returns the execution that each link leads to or NoExecution.
+// executions linking to it, directly or not. It returns the target execution of each link, or NoExecution.
 func (s *linkSearch) reachBack(found *Executions, shared []*candidate, turns []int32) (through []int32) {
 	through = noRows(int32(len(s.forest.links)))
 	for _, e := range slices.Backward(turns) {
@@ -204,7 +205,7 @@ func (d during) with(o during) during {
 }
 
 // PathChildren returns the possible nodes of the critical path directly below row r, last to end first: its children,
-// and the executions that link to r and overlap it.
+// and the executions with links to r and an overlap.
 func (f *Forest) PathChildren(r int32) []int32 {
 	if f.Executions.kids != nil {
 		if kids, ok := f.Executions.kids[r]; ok {

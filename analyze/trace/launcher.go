@@ -9,13 +9,13 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Launcher returns the row of the host operator that launched the operation in row r, the innermost one of several;
-// NoRow if there is none or it was not read. It is the first of
+// Launcher returns the row of the innermost host operator to launch the operation in row r, or NoRow if unknown or unread.
+// It is the first of
 //
 //  1. the operator named by its span id,
 //  2. the nearest host operation above it,
-//  3. the host operation of its trace and process that started last of those running at its launch.
-//     This does not apply to traces from profiles, whose readers know the threads of launches.
+//  3. the last host operation of its trace and process to start, among the ones running at its launch.
+//     This does not apply to traces from profiles: their readers know the threads of launches.
 func (f *Forest) Launcher(r int32) int32 {
 	if f.Tree.launcher == nil {
 		return NoRow
@@ -23,7 +23,7 @@ func (f *Forest) Launcher(r int32) int32 {
 	return f.Tree.launcher[r]
 }
 
-// LauncherName returns the name of the operator that launched row r, "" if unknown.
+// LauncherName returns the name of the launching operator of row r, "" if unknown.
 func (f *Forest) LauncherName(r int32) string {
 	if host := f.Launcher(r); host != NoRow {
 		return f.RowName(host)
@@ -39,7 +39,7 @@ func (f *Forest) HasLaunchers() bool {
 // HasGraphs reports whether a CUDA graph launched any operation.
 func (f *Forest) HasGraphs() bool { return f.Tree.graphs != nil }
 
-// Graph returns the CUDA graph that launched row r and its name or "". The name consists of the graph's number and, in
+// Graph returns the launching CUDA graph of row r and its name, or "". The name consists of the graph's number and, in
 // parentheses, the operator around its launches or their phase, if common to all launches. Graphs without numbers are
 // distinguished by the text in parentheses.
 func (f *Forest) Graph(r int32) (name string, g *Graph) {
@@ -58,7 +58,7 @@ func (f *Forest) graphKey(r int32) graphKey {
 	return k
 }
 
-// LaunchName returns the name of the CUDA graph that launched row r, unless a capture told its operator, or else
+// LaunchName returns the name of the launching CUDA graph of row r if no capture has its operator, else
 // [Forest.LauncherName].
 func (f *Forest) LaunchName(r int32) string {
 	if name, g := f.Graph(r); name != "" && (g.Node == "" || g.Node != f.LauncherName(r)) {
@@ -192,7 +192,7 @@ func (f *Forest) hostsAbove() []int32 {
 	return above
 }
 
-// joinLaunches assigns each operation the host operation that started last of those running at its launch.
+// joinLaunches assigns each operation the last host operation to start among the ones running at its launch.
 //
 //	host    |--- a ---------|
 //	           |-- b --|
@@ -213,7 +213,7 @@ func (f *Forest) joinLaunches(rows, hosts []int32) {
 		for ; next < len(hosts) && f.Start(hosts[next]) <= at; next++ {
 			open = append(open, hosts[next])
 		}
-		// Ended operations stay below an earlier one that still runs.
+		// Ended operations stay below an earlier running one.
 		for len(open) > 0 && f.End(open[len(open)-1]) <= at && f.Start(open[len(open)-1]) != at {
 			open = open[:len(open)-1]
 		}

@@ -6,20 +6,19 @@ import (
 	"github.com/optrace/optrace/analyze/internal/order"
 )
 
-// linkSearch finds shared executions among the candidates, which are the rows with links.
+// linkSearch finds shared executions among the candidates: the rows with links.
 type linkSearch struct {
 	forest *Forest
 	order  *Nesting
 	owner  []int32         // the request of each row, without executions
-	named  map[stamp]int32 // requests that were not read, by trace and span
+	named  map[stamp]int32 // unread requests, by trace and span
 	cands  []candidate
-	// nearest is the candidate at or above each row, or else of the root that it names, or NoExecution.
+	// nearest is the candidate at or above each row, or else of its named root, or NoExecution.
 	nearest []int32
 	missing int64
 	// place is 1 more than the index of each request in the current candidate's requests.
 	place []int32
-	// most bounds the requests, and separately the rows, that executions inherit through links in total. passed
-	// counts inherited requests.
+	// most bounds the total numbers of requests and of rows inherited through links. passed counts inherited requests.
 	most, passed int
 }
 
@@ -32,7 +31,7 @@ type candidate struct {
 	begun      bool  // its prerequisites are pending
 	turn       int32 // order of decision, from 1
 	reach      during
-	// outer is the shared candidate that contains this one, possibly itself, once decided or NoExecution.
+	// outer is the shared candidate around this one, possibly itself, once decided, or NoExecution.
 	outer int32
 }
 
@@ -67,7 +66,7 @@ func newLinkSearch(f *Forest) *linkSearch {
 	return s
 }
 
-// namedRequests returns the unread requests that operations name as their roots, by trace and span.
+// namedRequests returns the unread requests named by operations as their roots, by trace and span.
 func (s *linkSearch) namedRequests() map[stamp]int32 {
 	f := s.forest
 	named := make(map[stamp]int32)
@@ -110,7 +109,7 @@ func (s *linkSearch) spread(at map[int32]int32) []int32 {
 	return numbers
 }
 
-// above returns the parent of r, or else the root that r names if it was read, or NoRow.
+// above returns the parent of r, or else its named root if that was read, or NoRow.
 func (s *linkSearch) above(r int32) int32 {
 	if parent := s.forest.Tree.Parent[r]; parent != NoRow {
 		return parent
@@ -121,7 +120,7 @@ func (s *linkSearch) above(r int32) int32 {
 	return NoRow
 }
 
-// namedRequest returns the unread request that link l leads to, if operations name it as their root, or NoRow.
+// namedRequest returns the unread request at the target of link l if operations name it as their root, or NoRow.
 func (s *linkSearch) namedRequest(l int32) int32 {
 	link := &s.forest.links[l]
 	if owner, ok := s.named[stamp{Trace: link.trace, Span: link.span}]; ok {
@@ -153,7 +152,7 @@ func (s *linkSearch) decideAll() {
 	}
 }
 
-// needs returns the candidates to decide before candidate c that are not begun.
+// needs returns the candidates to decide before candidate c, without candidates already begun.
 func (s *linkSearch) needs(c int32) []int32 {
 	var list []int32
 	row := s.cands[c].Row
@@ -173,9 +172,9 @@ func (s *linkSearch) needs(c int32) []int32 {
 	return list
 }
 
-// decide decides whether candidate c is a shared execution: whether a link leads to a span not above c and to
-// another request than its own. A shared execution works for all requests that its links lead to, also through
-// other executions.
+// decide decides whether candidate c is a shared execution: whether a link leads to a span not above c and to another
+// request than its own. A shared execution works for all requests at the targets of its links, also through other
+// executions.
 func (s *linkSearch) decide(c int32) {
 	cand := &s.cands[c]
 	weighted := true
@@ -244,8 +243,8 @@ func (s *linkSearch) executionAt(r int32) int32 {
 	return NoExecution
 }
 
-// requestsAt returns the requests that row target works for. It returns none if target is below row x, or both are
-// in one execution.
+// requestsAt returns the requests of row target, or of its execution. It returns nil if target is below row x, or if both
+// are in one execution.
 func (s *linkSearch) requestsAt(target, x int32) []int32 {
 	if s.order.Within(target, x) {
 		return nil
@@ -264,8 +263,8 @@ func (s *linkSearch) requestsAt(target, x int32) []int32 {
 	return []int32{request}
 }
 
-// dropLost removes requests that turned out to be part of executions, and reports whether there were any. This happens
-// only in cycles of links and roots. of is the execution of each row.
+// dropLost removes requests found to be part of executions, and reports whether it removed any. They occur only in cycles
+// of links and roots. of is the execution of each row.
 func (s *linkSearch) dropLost(of []int32) (dropped bool) {
 	for c := range s.cands {
 		cand := &s.cands[c]

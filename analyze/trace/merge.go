@@ -28,7 +28,7 @@ func (f *Forest) Merge(others ...*Forest) {
 	f.Counts.addLasting(&lost)
 }
 
-// addLasting adds the counts that rows do not contain.
+// addLasting adds the counts not contained in rows.
 func (c *Counts) addLasting(o *Counts) {
 	c.BadTimes += o.BadTimes
 	c.Overflow += o.Overflow
@@ -178,8 +178,8 @@ func inputOrder(sources []*mergeSource) []sourceRun {
 	return all
 }
 
-// Shift subtracts shifts[r] from the times of each row r, and ranks from those of the calls of each rank. Times that
-// leave the valid range become unknown. Calls of other ranks are dropped because their clock is unknown.
+// Shift subtracts shifts[r] from the times of each row r, and ranks[k] from the times of calls of rank k. Times outside
+// the valid range become unknown. Calls of other ranks are dropped because their clock is unknown.
 func (f *Forest) Shift(shifts []int64, ranks map[int64]int64) {
 	f.pack()
 	for first := int32(0); first < f.Rows(); first += blockRows {

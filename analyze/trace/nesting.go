@@ -6,7 +6,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Nesting answers which rows are below others.
+// Nesting tells whether a row is below another one.
 type Nesting struct {
 	rows []int32 // of the tree, top down
 	// Place is the index of each row in rows. Size is the number of rows at or below it. A duplicate has the
@@ -48,7 +48,8 @@ func (n *Nesting) Within(r, above int32) bool {
 	return d >= 0 && d < n.Size[above]
 }
 
-// WaitedFor returns the operations of other streams that each operation waited for, as recorded in Waits. f must be built.
+// WaitedFor returns, for each operation, the operations of other streams it waited for, as recorded in Waits. f must be
+// built.
 func (f *Forest) WaitedFor() map[int32][]int32 {
 	if len(f.Waits) == 0 {
 		return nil

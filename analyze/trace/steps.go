@@ -26,8 +26,8 @@ func (f *Forest) belowSteps() []int32 {
 	return above
 }
 
-// buildSteps gives operations without a step that of the nearest step span above them. Steps without a number are
-// numbered by start, in the process of their operations.
+// buildSteps sets the step of operations without one to the nearest step span above them. It numbers steps without a
+// number by start, in the process of their operations.
 func (f *Forest) buildSteps() {
 	if len(f.Names.Marks.Values) < 2 {
 		return
@@ -58,8 +58,8 @@ func (f *Forest) BelowSteps() map[SpanRef]op.Int {
 	return steps
 }
 
-// numberSteps numbers the step spans above operations that have no number: as an operation below them does, or else by
-// start in a process.
+// numberSteps numbers the step spans without a number above operations: by an operation below, or else by start in a
+// process.
 func (f *Forest) numberSteps(above []int32) {
 	processes := f.Processes()
 	of := make(map[int32]int32)

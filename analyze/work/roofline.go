@@ -89,8 +89,8 @@ func (s *Bounds) Roofline() *Roofline {
 	return r
 }
 
-// peaksOf returns the peaks of e's device, or of its accelerator for the host's view; nil if unknown. Without a table
-// they are those of the model that the trace names.
+// peaksOf returns the peaks of e's device, or of its accelerator for the host's view; nil if unknown. Without a table it
+// uses the model named in the trace.
 func (f *Finder) peaksOf(e *op.Entry) *peaks.Device {
 	switch {
 	case f.peaks == nil && (e.Side == op.SideHost || e.HasDevice() && !strings.HasPrefix(e.DeviceID, "cpu")):
@@ -102,7 +102,7 @@ func (f *Finder) peaksOf(e *op.Entry) *peaks.Device {
 }
 
 // bound sets the least time of w, the work of e, in an element type on device d. For the host's view of f32 it is unknown
-// on a device with TF32: only the kernel's name tells which was used.
+// on a device with TF32: only the kernel's name states the arithmetic.
 func (f *Finder) bound(w *Work, e *op.Entry, d *peaks.Device, dtype op.DType) {
 	isHost := e.Side == op.SideHost
 	if f.Used == nil {

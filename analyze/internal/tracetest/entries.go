@@ -128,7 +128,7 @@ func SetRandomWork(r *rand.Rand, e *op.Entry) {
 	}
 }
 
-// HostileEntry returns an entry with extreme and invalid values that no reader returns.
+// HostileEntry returns an entry with extreme and invalid values, never returned by readers.
 func HostileEntry(r *rand.Rand) op.Entry {
 	limit := func() int64 {
 		return Pick(r, 0, 1, -1, math.MinInt64, math.MaxInt64, math.MinInt64+1, math.MaxInt64-1, r.Int64())

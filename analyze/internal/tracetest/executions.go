@@ -127,7 +127,7 @@ func (n *NaiveTree) isShared(i int) bool {
 	return shared
 }
 
-// MissingLinks counts the links to missing spans that no operation names as its root.
+// MissingLinks counts the links to missing spans, except roots named by operations.
 func (n *NaiveTree) MissingLinks() (missing int) {
 	for i, s := range n.Specs {
 		for _, l := range s.Links {
@@ -143,14 +143,14 @@ func (n *NaiveTree) target(l op.Link) int {
 	return slices.IndexFunc(n.Specs, func(s Spec) bool { return idOf(s.ID) == l.SpanID && s.TraceID() == l.TraceID })
 }
 
-// naming returns the first operation whose root is l's target or -1.
+// naming returns the first operation with l's target as its root, or -1.
 func (n *NaiveTree) naming(l op.Link) int {
 	return slices.IndexFunc(n.Specs, func(o Spec) bool {
 		return o.IsOp && o.Root != "" && idOf(o.RootID) == l.SpanID && o.TraceID() == l.TraceID
 	})
 }
 
-// linkedRequests returns the requests that a link of spec i leads to. outside reports whether i is not below the
+// linkedRequests returns the requests at the target of a link of spec i. outside reports whether i is not below the
 // target.
 func (n *NaiveTree) linkedRequests(i int, l op.Link) (requests []int, outside bool) {
 	target := n.target(l)
@@ -181,7 +181,7 @@ func (n *NaiveTree) linkedRequests(i int, l op.Link) (requests []int, outside bo
 	return []int{request}, outside
 }
 
-// SharedOps returns operations of executions that work for the request or are below it.
+// SharedOps returns operations of executions working for the request or below it.
 func (n *NaiveTree) SharedOps(request int) []int {
 	var list []int
 	for i, s := range n.Specs {
@@ -214,8 +214,8 @@ func (n *NaiveTree) PathChildren(i int) []int {
 	return list
 }
 
-// attached returns the specs that execution e is attached below: its link targets and the specs above them, up to the
-// request, or those of another execution on the way.
+// attached returns the specs above execution e: its link targets and the specs above them, up to the request or to
+// another execution, with the specs above that.
 func (n *NaiveTree) attached(e int) []int {
 	var list []int
 	for _, l := range n.Specs[e].Links {

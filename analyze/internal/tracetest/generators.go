@@ -32,7 +32,7 @@ func ServerRequests(n, ops int) []Spec {
 	return specs
 }
 
-// LinkedTraces returns a few traces of random trees, with spans that outlive their parents and links to spans of earlier
+// LinkedTraces returns a few traces of random trees. Some spans outlive their parents, some link to spans of earlier
 // traces. Operations run on the devices x and y.
 func LinkedTraces(r *rand.Rand) (specs []Spec) {
 	for trace := range byte(1 + r.IntN(4)) {
@@ -59,8 +59,8 @@ func LinkedTraces(r *rand.Rand) (specs []Spec) {
 	return specs
 }
 
-// Loops returns loops of several services and ranks, below two requests or without one, that begin again, pause, overlap
-// and lack operations. Some operations have no step, or are the host's view.
+// Loops returns loops of several services and ranks, below two requests or without one. The loops begin again, pause,
+// overlap and lack operations. Some operations have no step, or are the host's view.
 func Loops(r *rand.Rand) []Spec {
 	specs := []Spec{SpanAt("GET /a", 1, 0, 0, 10), SpanAt("GET /b", 2, 0, 0, 10).In(2)}
 	for range 1 + r.IntN(6) {
@@ -191,11 +191,11 @@ type Simulation struct {
 	Between, Within float64
 	// Rho correlates the noise of an operation in a step with its noise in the step before.
 	Rho float64
-	// Tail is the inverse exponent of a Pareto distribution that lengthens steps, 0 for none.
+	// Tail is the inverse exponent of a Pareto distribution of longer steps; 0 turns it off.
 	Tail float64
-	// Drift is the part by which a run becomes slower until its end.
+	// Drift is the relative slowdown of a run until its end.
 	Drift float64
-	// Slow is the factor of a slow state, 0 for none. A step changes the state with probability Switch.
+	// Slow is the factor of a slow state; 0 turns it off. A step changes the state with probability Switch.
 	Slow, Switch    float64
 	NoStart, NoStep bool
 	Tight           bool // no idle time

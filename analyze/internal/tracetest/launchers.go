@@ -17,7 +17,7 @@ func (n *NaiveTree) isHostOp(i int) bool {
 	return n.Specs[i].IsOp && !n.Specs[i].DeviceSide() && !n.Duplicate[i]
 }
 
-// Launcher returns the host operation that launched spec i or -1.
+// Launcher returns the launching host operation of spec i, or -1.
 func (n *NaiveTree) Launcher(i int) int {
 	s := n.Specs[i]
 	if !s.DeviceSide() {
@@ -48,7 +48,7 @@ func (n *NaiveTree) Launcher(i int) int {
 	return best
 }
 
-// LauncherName returns the name of the operator that launched spec i, "" if unknown.
+// LauncherName returns the name of the launching operator of spec i, "" if unknown.
 func (n *NaiveTree) LauncherName(i int) string {
 	if host := n.Launcher(i); host >= 0 {
 		return n.Specs[host].Name
@@ -56,7 +56,7 @@ func (n *NaiveTree) LauncherName(i int) string {
 	return n.Specs[i].Launcher
 }
 
-// LaunchName returns the name of the CUDA graph that launched spec i, or else of the operator.
+// LaunchName returns the name of the launching CUDA graph of spec i, or else of the operator.
 func (n *NaiveTree) LaunchName(i int) string {
 	if n.Specs[i].Graph == "" {
 		return n.LauncherName(i)

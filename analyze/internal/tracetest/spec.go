@@ -41,7 +41,7 @@ type Spec struct {
 	Dropped    int64 // links
 	StepName   string
 	Phase      string
-	// Graph is the launching CUDA graph, "?" for an unknown number. CapturedIn is the range that captured its node.
+	// Graph is the launching CUDA graph, "?" for an unknown number. CapturedIn is the range around the capture.
 	Graph, CapturedIn string
 }
 
@@ -174,8 +174,8 @@ func AddTo[F interface{ Add(op.Record) }](forest F, specs ...Spec) F {
 // Horizon bounds the times of random specs, so that references can examine every nanosecond.
 const Horizon = 120
 
-// RandomSpecs returns n operations and spans with all faults of a structure: repeated and missing ids, parents that are
-// missing, later, cyclic or in another trace, children that outlive their parents, missing starts and durations.
+// RandomSpecs returns n operations and spans with all faults of a structure: repeated and missing ids, missing, later
+// and cyclic parents and parents in another trace, children outliving their parents, missing starts and durations.
 func RandomSpecs(r *rand.Rand, n int) []Spec {
 	specs := make([]Spec, n)
 	for i := range specs {
