@@ -55,7 +55,8 @@ func (j *Join) Report(opts Options) *Report {
 		sum := all.Path(q)
 		row := Request{
 			TraceID: q.TraceID, Root: q.Name, RootSpanID: q.SpanID, Service: q.Service,
-			StartNS: q.StartNS, DurationNS: q.DurationNS, UncoveredNS: q.UncoveredNS, QueueingNS: q.QueueingNS, QueuedNS: all.Queued(q),
+			StartNS: q.StartNS, DurationNS: q.DurationNS, UncoveredNS: q.UncoveredNS,
+			QueueingNS: q.QueueingNS, QueuedNS: all.Queued(q),
 			OwnNS: q.OwnNS, SharedNS: q.SharedNS, SharedOps: int64(q.SharedOps),
 			CriticalPath: pathParts(forest, sum, links), Link: links.span(q.TraceID, q.SpanID),
 			Errors: profile.ErrorsOf(q.Operations(), maxErrors),
@@ -206,7 +207,8 @@ func pathParts(f *trace.Forest, sum *path.Sum, links Link) []PathPart {
 		parts = append(parts, PathPart{
 			Operation: row.Operation, Kind: row.Kind, Key: row.Key,
 			TimeNS: share.Time.Int64(), Segments: share.Segments,
-			SpanID: longest.SpanID(), StartNS: op.Known(share.Longest.From), Link: links.span(longest.TraceID(), longest.SpanID()),
+			SpanID: longest.SpanID(), StartNS: op.Known(share.Longest.From),
+			Link: links.span(longest.TraceID(), longest.SpanID()),
 		})
 	}
 	slices.SortFunc(parts, func(a, b PathPart) int {

@@ -49,7 +49,8 @@ func Compare(base, head []*Run, opts Options) (*Report, error) {
 	unit := chooseUnit(base, head)
 	names := matchDevices(base, head)
 	r := &Report{
-		Schema: Schema, Base: sideOf(base), Head: sideOf(head), Identical: areIdentical(base, head), Unit: unit, Alpha: alpha,
+		Schema: Schema, Base: sideOf(base), Head: sideOf(head), Identical: areIdentical(base, head), Unit: unit,
+		Alpha: alpha,
 		Bound: cmp.Or(opts.Bound, DefaultBound), Rows: rows(unit, base, head, alpha),
 		Parts:    append(parts(base, head, alpha, names), requestParts(base, head, alpha)...),
 		Warnings: []string{},
@@ -196,7 +197,8 @@ func compare(unit Unit, base, head []float64, logarithms bool, alpha float64) Co
 func (c *Comparison) addUnsteady(side string, course rank.Course, ns func(float64) float64) {
 	if course.Change > 0 {
 		c.Unsteady = append(c.Unsteady, Unsteady{
-			Side: side, TwoSpeeds: course.Two, Value: course.Change + 1, BeforeNS: ns(course.Before), AfterNS: ns(course.After),
+			Side: side, TwoSpeeds: course.Two, Value: course.Change + 1,
+			BeforeNS: ns(course.Before), AfterNS: ns(course.After),
 		})
 	}
 }
@@ -391,7 +393,8 @@ func (r *Report) sort() {
 		return cmp.Or(
 			strings.Compare(a.Side, b.Side), cmp.Compare(place(&a), place(&b)),
 			cmp.Compare(b.baseSum+b.headSum, a.baseSum+a.headSum),
-			strings.Compare(a.Key.String(), b.Key.String()), strings.Compare(groupID(a.Key, a.Side), groupID(b.Key, b.Side)),
+			strings.Compare(a.Key.String(), b.Key.String()),
+			strings.Compare(groupID(a.Key, a.Side), groupID(b.Key, b.Side)),
 		)
 	})
 	var none device.Key // of the whole

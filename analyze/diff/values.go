@@ -140,7 +140,9 @@ const (
 
 var (
 	deviceParts = []string{partCompute, "exposed_communication", "exposed_memory", "other", partIdle}
-	partNames   = append([]string{partWall, partRequestP50, partRequestP95, partRequestSum, partRequestMean}, deviceParts...)
+	partNames   = append([]string{
+		partWall, partRequestP50, partRequestP95, partRequestSum, partRequestMean,
+	}, deviceParts...)
 )
 
 // timeParts returns the values of the wall time and of the parts of devices.

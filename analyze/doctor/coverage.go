@@ -39,7 +39,8 @@ func (d *Doctor) coverage(env *analyze.Envelope) []Lack {
 	add(graphLaunches, "graph replay", " without an operation in the recording: idle times are not known", graphs)
 	add(env.Unrecorded[opmodel.CapturedLaunch], "launch", " captured into a graph that did not run", tryCapture)
 	if ranks := int64(len(d.ranks)); ranks < env.WorldSize.V {
-		add(ranks, "rank", " in the input, of "+units.Count(env.WorldSize.V), "optrace report with the files of all ranks")
+		in := " in the input, of " + units.Count(env.WorldSize.V)
+		add(ranks, "rank", in, "optrace report with the files of all ranks")
 	}
 	if c := clocks.Apart(d.collectives, collective.FindJoins(d.collectives)); c != nil {
 		lacks = append(lacks, Lack{c.Text(), "optrace report -align-clocks FILE…"})

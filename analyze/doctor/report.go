@@ -92,7 +92,8 @@ type Attribute struct {
 // Report returns the findings, given the counts of the input.
 func (d *Doctor) Report(env analyze.Envelope) *Report {
 	r := &Report{
-		Schema: Schema, Input: env, Findings: make([]Finding, 0, numChecks), Coverage: d.coverage(&env), Engines: d.engines,
+		Schema: Schema, Input: env, Findings: make([]Finding, 0, numChecks), Coverage: d.coverage(&env),
+		Engines: d.engines,
 	}
 	from := d.profiler(env.Formats)
 	if from != nil {

@@ -42,15 +42,17 @@ var (
 		"nsight", "nsys profile -t cuda,nvtx,cublas,cudnn --cuda-graph-trace=node --python-backtrace=cuda -o run …; " +
 			"nsys export --type sqlite run.nsys-rep",
 		map[string]string{
-			"parents": emitNVTX, "input_shapes": emitNVTX, "steps": "an NVTX range around each step, such as \"step 12\"",
+			"parents": emitNVTX, "input_shapes": emitNVTX,
+			"steps":   "an NVTX range around each step, such as \"step 12\"",
 			"devices": traceCUDA, "streams": traceCUDA, "launch_times": traceCUDA,
 		},
 	}
 	rocprof = &profiler{
 		"rocprof", "rocprofv3 --sys-trace --output-format pftrace -- …",
 		map[string]string{
-			"streams": traceAll, "launch_times": traceAll, "memory": "rocprofv3 --memory-copy-trace, for the size of copies",
-			"steps": "a roctx range around each step, and rocprofv3 --marker-trace",
+			"streams": traceAll, "launch_times": traceAll,
+			"memory": "rocprofv3 --memory-copy-trace, for the size of copies",
+			"steps":  "a roctx range around each step, and rocprofv3 --marker-trace",
 		},
 	}
 	onnxruntime = &profiler{"onnxruntime", "SessionOptions.enable_profiling = True", nil}

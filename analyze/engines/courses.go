@@ -104,7 +104,8 @@ func (s *solver) addTo(c *Composition, f *trace.Forest, links map[int32][]op.Lin
 		row := s.passes[i].row
 		for _, p := range last.parts {
 			n := f.Node(s.all[p.request].row)
-			links[row] = append(links[row], op.Link{TraceID: n.TraceID(), SpanID: n.SpanID(), Weight: op.Known(p.tokens)})
+			link := op.Link{TraceID: n.TraceID(), SpanID: n.SpanID(), Weight: op.Known(p.tokens)}
+			links[row] = append(links[row], link)
 		}
 	}
 }

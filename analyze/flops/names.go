@@ -97,7 +97,9 @@ var formulas = tableOf([]namesOf{
 // kernels are the formulas of library kernels by task. One has the inputs of the operator that launched it, whose formula
 // counts. A product without an operator has its own.
 var kernels = [...]Formula{
-	kernelname.Product: {count: kernelProduct, kernel: true}, kernelname.Convolution: {kernel: true}, kernelname.Attention: {kernel: true},
+	kernelname.Product:     {count: kernelProduct, kernel: true},
+	kernelname.Convolution: {kernel: true},
+	kernelname.Attention:   {kernel: true},
 }
 
 // gradients are the formulas of operators that compute the gradients of another one.

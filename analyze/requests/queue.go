@@ -47,7 +47,8 @@ func isQueue(name string) bool { return hasWord(name, "queue", "queued", "queuei
 
 // IsWait reports whether a span may be a time in a queue, by its name.
 func IsWait(name string) bool {
-	return isQueue(name) || hasWord(name, "wait", "waiting", "pending", "admission", "schedule", "scheduling", "batching")
+	return isQueue(name) ||
+		hasWord(name, "wait", "waiting", "pending", "admission", "schedule", "scheduling", "batching")
 }
 
 func hasWord(name string, of ...string) bool {
@@ -64,7 +65,8 @@ func (r *Requests) queueFinder() *queueFinder {
 	owner := f.RequestOwners()
 	named := make(map[int32]bool) // by span name
 	for row := range f.Rows() {
-		if f.Flags(row)&(trace.FlagOp|trace.FlagStart|trace.FlagDuplicate) != trace.FlagStart || owner[row] == trace.NoRow {
+		flags := f.Flags(row) & (trace.FlagOp | trace.FlagStart | trace.FlagDuplicate)
+		if flags != trace.FlagStart || owner[row] == trace.NoRow {
 			continue
 		}
 		is, known := named[f.Name(row)]
@@ -86,7 +88,8 @@ func (r *Requests) queueFinder() *queueFinder {
 	for e := range engines.Find(f, nil, key.Filter{}).All {
 		row := e.Node.Row
 		if _, known := q.spans[owner[row]]; e.QueueNS.V > 0 && (phases == 0 || !known) && f.Has(row, trace.FlagStart) {
-			q.add(owner[row], path.Window{Row: row, From: f.Start(row), To: f.Start(row) + min(e.QueueNS.V, f.Duration(row))})
+			w := path.Window{Row: row, From: f.Start(row), To: f.Start(row) + min(e.QueueNS.V, f.Duration(row))}
+			q.add(owner[row], w)
 		}
 	}
 	return q

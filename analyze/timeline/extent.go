@@ -101,7 +101,8 @@ func ExtentOf(f *trace.Forest) *Extent {
 
 func largestTimes(times []HostTime) []HostTime {
 	slices.SortFunc(times, func(a, b HostTime) int {
-		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation), order.Flags(a.IsOp, b.IsOp),
+		return cmp.Or(
+			cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation), order.Flags(a.IsOp, b.IsOp),
 			b.Longest.compare(&a.Longest))
 	})
 	return times[:min(len(times), maxTimes)]

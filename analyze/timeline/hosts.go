@@ -56,9 +56,9 @@ type interval struct{ from, to int64 }
 // newHosts finds the host rows of f, except the requests with spans below them if owners has the request of each row.
 func newHosts(f *trace.Forest, owners []int32) hosts {
 	h := hosts{
-		forest: f, rows: map[op.Int]*layer{{}: {}}, calls: map[op.Int]*layer{{}: {}}, long: make(map[longKey][]interval),
-		covered: make(map[*layer]Times),
-		first:   trace.MaxTime, last: -trace.MaxTime,
+		forest: f, rows: map[op.Int]*layer{{}: {}}, calls: map[op.Int]*layer{{}: {}},
+		long: make(map[longKey][]interval), covered: make(map[*layer]Times),
+		first: trace.MaxTime, last: -trace.MaxTime,
 	}
 	rankOf := RankOf(f)
 	for r := range f.Rows() {

@@ -38,7 +38,8 @@ func (f *Forest) AddCall(c *op.Entry) {
 		return
 	}
 	call := Call{
-		Name: c.Operation, Rank: c.Rank, Start: c.Start.V, Duration: max(0, c.Duration), Device: c.DeviceID, Stream: c.Stream,
+		Name: c.Operation, Rank: c.Rank, Start: c.Start.V, Duration: max(0, c.Duration),
+		Device: c.DeviceID, Stream: c.Stream,
 		Inside: !c.ParentSpanID.IsZero() || c.Duration <= 0,
 	}
 	for i := range c.Attrs {
@@ -303,7 +304,8 @@ func (f *Forest) addGroup(r *row, e *op.Entry) {
 	f.scratch = key.Append(f.scratch[:0], f.By, e)
 	r.values[colGroup] = int64(f.Names.Groups.ID(f.scratch))
 	if f.ByTree {
-		r.values[colVariety] = int64(f.Names.Varieties.id(Variety{e.InputShapes, e.OutputShape, e.DType, e.InputDTypes}))
+		v := Variety{e.InputShapes, e.OutputShape, e.DType, e.InputDTypes}
+		r.values[colVariety] = int64(f.Names.Varieties.id(v))
 	}
 }
 
