@@ -97,6 +97,53 @@ func TestSendsDoNotJoin(t *testing.T) {
 	}
 }
 
+// Ranks in chains of equal length are pipelines.
+func TestPipelinesAreChains(t *testing.T) {
+	for name, test := range map[string]struct {
+		links        [][2]int64
+		stages, each int64
+	}{
+		"two pipelines of two": {[][2]int64{{0, 1}, {0, 1}, {1, 0}, {1, 0}, {2, 3}, {2, 3}, {3, 2}, {3, 2}}, 2, 2},
+		"three stages":         {[][2]int64{{0, 1}, {1, 2}, {2, 1}, {1, 0}}, 3, 1},
+		"a ring":               {[][2]int64{{0, 1}, {1, 2}, {2, 0}}, 0, 0},
+		"a star":               {[][2]int64{{0, 1}, {0, 2}, {0, 3}}, 0, 0},
+		"unequal chains":       {[][2]int64{{0, 1}, {2, 3}, {3, 4}}, 0, 0},
+		"nothing":              {nil, 0, 0},
+	} {
+		var all []Transfer
+		for _, link := range test.links {
+			all = append(all, Transfer{From: link[0], To: link[1]})
+		}
+		stages, each := Pipelines(all)
+		check.Equal(t, name, [2]int64{test.stages, test.each}, [2]int64{stages, each})
+	}
+}
+
+// What follows a collective needs its data where it starts behind it alone: neither beside it nor behind several.
+func TestNeededCollectives(t *testing.T) {
+	for name, test := range map[string]struct {
+		starts []int64 // of products of 10 ns, and, below 0, of collectives
+		needed float64
+	}{
+		"one by one":   {[]int64{0, -10, 20, -30, 40}, 1},
+		"two in a row": {[]int64{0, -10, -20, 30}, 0},
+		"beside":       {[]int64{0, -5, 10}, 0},
+		"one, and two": {[]int64{0, -10, 20, -30, -40, 50}, 1. / 3},
+		"none":         {[]int64{0, 10}, 0},
+	} {
+		f := trace.New()
+		for _, at := range test.starts {
+			kind := op.KindCompute
+			if at < 0 {
+				at, kind = -at, op.KindCollective
+			}
+			f.Add(op.Record{Entry: &op.Entry{Operation: "x", Kind: kind, DeviceID: "cuda", Start: op.Known(at), Duration: 10}})
+		}
+		f.Build()
+		check.Equal(t, name, test.needed, Needed(f))
+	}
+}
+
 // naiveCollectives applies the definition of [Row] to one collective after the other.
 func naiveCollectives(parts []op.Entry) []Row {
 	rows := []Row{}

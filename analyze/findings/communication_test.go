@@ -120,3 +120,30 @@ func TestASlowLinkBetweenTwoRanks(t *testing.T) {
 	const says = "The link between ranks 2 and 3 is slow: a transfer takes 3.00 ms, and 100 µs on the median link."
 	check.Equal(t, "text", says, f.Text)
 }
+
+// With one microbatch a step each of two stages waits while the other one works. Eight of them save seven eighths.
+func TestAPipelineWithFewMicrobatches(t *testing.T) {
+	const ms, steps = 1_000_000, 8
+	var records []op.Record
+	add := func(rank, step, start, ns int64, name string) {
+		e := op.Entry{
+			Operation: name, Kind: op.KindCompute, DeviceID: "cuda:0", Rank: op.Known(rank), Step: op.Known(step),
+			Stream: op.Known(int64(0)), Launch: op.Known(1e18 + start - 5_000), Start: op.Known(1e18 + start),
+			Duration: ns,
+		}
+		if name != "gemm" {
+			e.Kind, e.Stream = op.KindCollective, op.Known(int64(1))
+			e.Collective = &op.Collective{Name: name, Group: "pp", PeerRank: op.Known(1 - rank)}
+		}
+		records = append(records, op.Record{Entry: &e})
+	}
+	for i := range int64(2 * steps) { // the stages in turn
+		add(i%2, i/2, i*ms, ms-10_000, "gemm")
+		add(i%2, i/2, i*ms+ms-9_000, 9_000, "send")
+		add(1-i%2, i/2, i*ms, ms, "recv")
+	}
+	f := only(found(t, records...), "exposed_communication")
+	const says = "Each of 2 stages waits 7.92 ms (49.5 %) while the pipeline fills and drains, with 1 microbatch a step."
+	check.Equal(t, "text", says, f.Text)
+	check.Equal(t, "saved", int64(steps*(ms-10_000)*7/8), f.SavedNS.V)
+}

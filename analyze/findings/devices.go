@@ -41,11 +41,9 @@ type blamed struct {
 }
 
 // stragglers finds a device last at collectives, or one with more or slower work than its like.
-func (l *list) stragglers() []candidate {
+func (l *list) stragglers() (all []candidate) {
 	most := l.mostWork()
-	late := l.late
-	switch {
-	case late != nil:
+	if late := l.late; late != nil {
 		key := late.Devices[late.device]
 		f := says(Straggler, whereDevice("communication", key),
 			"%s comes last to %s, and the other devices wait for it, chance %s.",
@@ -64,8 +62,12 @@ func (l *list) stragglers() []candidate {
 		default:
 			c.saving = replay.Saving{NS: late.ns, LowNS: late.ns / 2, HighNS: 2 * late.ns}
 		}
-		return []candidate{c}
-	case most != nil && most.p <= maxChance:
+		all = append(all, c)
+		if most != nil && most.Key == key {
+			return all
+		}
+	}
+	if most != nil && most.p <= maxChance { // another one may be late for the wait of a step, such as a pipeline's last
 		f := says(Straggler, whereDevice("balance", most.Key), "%s works %s longer than the mean of %s, chance %s.",
 			l.label(most.Key), l.part(most.ns), units.Plural(int64(len(l.Extent.Devices)), "device"), probability(most.p))
 		f.Chance = op.KnownFloat(most.p)
@@ -78,9 +80,30 @@ func (l *list) stragglers() []candidate {
 			more := most.ns * l.devicesNum / max(1, l.devicesNum-1) // than the others
 			c.saving = replay.Saving{NS: more, HighNS: more}
 		}
-		return []candidate{c}
+		all = append(all, c)
 	}
-	return nil
+	if len(all) == 0 {
+		return l.turns()
+	}
+	return all
+}
+
+// turns finds devices that wait for each other because now one and now another has more work, as with tokens of experts.
+func (l *list) turns() []candidate {
+	const much = 20 // of the whole: less is noise
+	if len(l.Lateness) == 0 || much*l.Lateness[0].WaitNS < l.whole*l.devicesNum {
+		return nil
+	}
+	f := says(Imbalance, Where{Section: "balance"}, "Devices wait %s for each other: now one and now another works longer.",
+		l.part(l.Lateness[0].WaitNS/l.devicesNum))
+	f.Rule = "imbalance"
+	f.Evidence = []Evidence{lasts("waits", l.Lateness[0].WaitNS/l.devicesNum)}
+	f.Try = "divide the work of each call evenly: tokens of experts, lengths of sequences"
+	c := candidate{Finding: f, changes: change(replay.Balance, "kind=compute")}
+	if !l.replay(&c.saving, c.changes) || much*c.saving.NS < l.whole {
+		return nil
+	}
+	return []candidate{c}
 }
 
 // isPipeline reports whether the devices are stages of a pipeline and share the microbatches of a step.

@@ -217,7 +217,9 @@ func (l *list) overlapped(collectives *communications, f Finding, ofStep int64) 
 		float64(over.NS) >= nearly*float64(removed.NS) {
 		return []candidate{c}
 	}
-	if l.hidesCollectives() && over.NS <= removed.NS/10 {
+	bus, link := l.busRate()
+	isSlow := bus > 0 && bus < slowLink*link && 2*collective.Needed(l.Forest) > 1 // nothing is there to hide them behind
+	if isSlow || l.hidesCollectives() && over.NS <= removed.NS/10 {
 		return []candidate{l.fasterLink(collectives, f, removed)}
 	}
 	c.changes = nil
@@ -241,8 +243,11 @@ func (l *list) hidesCollectives() bool {
 	return 10*hidden >= all && all > 0
 }
 
-// slowLink is the least part of a link's rate in a transfer bound by the link: real ones reach four fifths.
-const slowLink = 0.5
+// slowLink is the least part of a link's rate in a transfer bound by the link: real ones reach about linkShare.
+const (
+	slowLink  = 0.5
+	linkShare = 0.8
+)
 
 // fasterLink returns the candidate of collectives that run beside the computation and take longer: they save what
 // transfers at the link's rate save. Without a rate, it is at most all of the time.
@@ -256,9 +261,15 @@ func (l *list) fasterLink(collectives *communications, f Finding, removed replay
 	f.Evidence = append(f.Evidence, figure("rate of a link", bus, "B/s"), figure("peak of a link", link, "B/s"))
 	changes := collectives.changes(replay.Scale)
 	for i := range changes {
-		changes[i].Factor = bus / link
+		changes[i].Factor = bus / (linkShare * link)
 	}
-	return candidate{Finding: f, changes: changes}
+	c := candidate{Finding: f, changes: changes}
+	part := func(share float64) float64 { return (1 - bus/(share*link)) / (1 - bus/(linkShare*link)) }
+	if l.replay(&c.saving, changes) { // as real links reach 0.6 to 1 of their rate
+		c.saving.LowNS = min(c.saving.LowNS, int64(float64(c.saving.NS)*part(0.6)))
+		c.saving.HighNS = max(c.saving.HighNS, int64(float64(c.saving.NS)*part(1)))
+	}
+	return c
 }
 
 // busRate returns the rate at which collectives use a link, and the link's own by the data sheet of the devices, 0 if
@@ -350,5 +361,26 @@ func (l *list) transfersOf() (all []candidate, known bool) {
 	every.Evidence = []Evidence{times("transfers", int64(len(took))), lasts("each", sketch.Median(took))}
 	every.Try = "send while the next microbatch computes, fewer bytes, or over a faster link"
 	both := append(change(replay.Scale, "collective=send"), change(replay.Scale, "collective=recv")...)
-	return append(all, candidate{Finding: every, changes: both, atMost: true, isGeneral: true}), true
+	return append(append(all, l.bubble()...), candidate{Finding: every, changes: both, atMost: true, isGeneral: true}), true
+}
+
+// bubble finds pipelines whose stages wait while it fills and drains: for the work of a microbatch of each other stage.
+// Little of it is left with four microbatches for each stage (Huang et al., GPipe, 2019). With two of them it is as usual,
+// and stages may wait for another cause.
+func (l *list) bubble() []candidate {
+	const little, usual = 4, 2
+	stages, n := collective.Pipelines(collective.Transfers(l.Forest))
+	n /= max(1, l.rounds())
+	if l.byRequest || n == 0 || n >= little*stages {
+		return nil
+	}
+	work := l.by.ComputeNS / l.devicesNum
+	ns := min(work*(stages-1)/n, l.whole-work)
+	f := says(Operation, Where{Section: "communication"},
+		"Each of %d stages waits %s while the pipeline fills and drains, with %s a step.", stages, l.part(ns),
+		units.Plural(n, "microbatch"))
+	f.Evidence = []Evidence{times("stages", stages), times("microbatches a step", n), lasts("waits", ns)}
+	f.Try = "more and smaller microbatches a step, or an interleaved schedule"
+	saving := replay.Saving{NS: ns - ns*n/(little*stages), HighNS: ns}
+	return []candidate{{Finding: f, saving: saving, atMost: true, isEffect: n >= usual*stages}}
 }

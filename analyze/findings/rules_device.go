@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/internal/selection"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
@@ -157,7 +158,7 @@ func (l *list) tensorCores() []candidate {
 		ns += o.SumNS
 		flops += o.FLOPs
 		if len(changes) < maxChanges {
-			changes = append(changes, replay.Change{Kind: replay.Scale, Select: o.Operation, Factor: 0.35})
+			changes = append(changes, replay.Change{Kind: replay.Scale, Select: o.Operation, Factor: l.onTensorCores(o)})
 		}
 	}
 	if n == 0 {
@@ -176,7 +177,24 @@ func (l *list) tensorCores() []candidate {
 	if len(l.Peaks) > 0 && !slices.ContainsFunc(l.Peaks, hasTF32) {
 		f.Try = "use float16 (automatic mixed precision)"
 	}
-	return []candidate{{Finding: f, changes: changes, most: ns / l.devicesNum}}
+	c := candidate{Finding: f, changes: changes, most: ns / l.devicesNum}
+	if l.replay(&c.saving, changes) { // as tensor cores reach 0.5 to 0.9 of their peak
+		c.saving.LowNS = min(c.saving.LowNS, c.saving.NS*9/10)
+		c.saving.HighNS = max(c.saving.HighNS, c.saving.NS*11/10)
+	}
+	return []candidate{c}
+}
+
+// onTensorCores returns the part of its time that a product of 32-bit numbers takes on tensor cores: at two thirds of their
+// peak, with the same bytes.
+func (l *list) onTensorCores(o *profile.Operation) float64 {
+	const usual = 0.35
+	if o.Roofline == nil || len(l.Peaks) == 0 || l.Peaks[0].TF32FLOPsPerSecond <= 0 {
+		return usual
+	}
+	r, p := o.Roofline, &l.Peaks[0]
+	seconds := max(float64(r.FLOPs)*1.5/p.TF32FLOPsPerSecond, float64(r.MovedBytes)/p.BytesPerSecond)
+	return min(usual, seconds*1e9/float64(r.SumNS))
 }
 
 // hasTensorCores reports whether the devices have tensor cores: NVIDIA's since 2017.
@@ -300,10 +318,10 @@ var conversionOf = map[string]string{
 
 // elementwise finds chains of elementwise operations. Each reads and writes all of its data.
 func (l *list) elementwise() []candidate {
-	const much = 5
+	const much = 10
 	var n, ns int64
 	for i := range l.Operations {
-		if o := &l.Operations[i]; o.Side == "" && strings.Contains(o.Operation, "elementwise_kernel") {
+		if o := &l.Operations[i]; o.Side == "" && selection.IsElementwise(o.Operation) {
 			n += o.Count
 			ns += o.SumNS
 		}
@@ -332,6 +350,25 @@ func (l *list) rooflines() (all []candidate) {
 	return all
 }
 
+// shareOfLike returns the part of the peak that calls with a bound reach, of those above least, 0 without any: about as
+// much as others can.
+func (l *list) shareOfLike(bound string, least float64) float64 {
+	const perNS = 1000 // ps
+	var all, bounds float64
+	if l.Forest == nil {
+		return 0
+	}
+	for _, r := range l.Forest.Devices.ByStart {
+		ps := l.Forest.Work(r).Bound // below 0 by memory
+		ns, took := float64(max(ps, -ps))/perNS, float64(l.Forest.Duration(r))
+		if (ps > 0) == (bound == work.BoundCompute) && ns <= took && ns > least*took {
+			all += took
+			bounds += ns
+		}
+	}
+	return bounds / max(1, all)
+}
+
 func (l *list) roofline(section, name string, r *work.Roofline) []candidate {
 	const near = 0.5
 	if r == nil || !r.Share.Known || r.Share.V >= near {
@@ -343,7 +380,19 @@ func (l *list) roofline(section, name string, r *work.Roofline) []candidate {
 	f.Try = "larger shapes, another layout or type, a fused kernel"
 	most := (r.SumNS - int64(r.BoundNS)) / max(1, int64(len(l.Extent.Devices)))
 	c := candidate{Finding: f, changes: change(replay.Roofline, name), most: most, atMost: true, isGeneral: true}
-	if l.Replay == nil {
+	var peak replay.Saving
+	switch like := l.shareOfLike(r.Bound, near); {
+	case like > 0 && l.replay(&peak, c.changes):
+		kind, _, _ := strings.Cut(l.Extent.Devices[0].DeviceID, ":")
+		of := "device=" + kind + "*," + strings.TrimSuffix(section, "s") + "=" + name
+		if strings.Contains(name, ",") { // as kernels have; operators have none
+			of = name
+		}
+		c.changes = []replay.Change{{Kind: replay.Scale, Select: of, Factor: r.Share.V / like}}
+		if l.replay(&c.saving, c.changes) {
+			c.saving.HighNS = max(c.saving.HighNS, peak.HighNS)
+		}
+	case l.Replay == nil:
 		c.changes = nil
 		c.saving = replay.Saving{NS: min(most, l.busyNS()/max(1, int64(len(l.Extent.Devices))))}
 	}

@@ -103,22 +103,23 @@ func isOperator(name string) bool { return strings.Contains(name, "::") }
 // pauses finds idle time of devices during a long operation of the host, or without a record of the host.
 func (l *list) pauses() (all []candidate) {
 	rounds := max(1, l.rounds())
+	named := make(map[string]bool)     // ranges
 	launched := make(map[string]int64) // the time of the work launched by each operation
 	for i := range l.Operators.Rows {
 		o := &l.Operators.Rows[i]
 		launched[o.Operator] += o.DeviceTotalNS
 	}
-	for _, h := range l.Extent.Host {
+	for _, h := range slices.Concat(l.Extent.Host, l.Extent.Calls) {
 		n := l.timesCalled(h)
 		isPause := h.IsOp && launched[h.Operation] == 0
 		if !isPause && !l.byRequest && h.Longest.HostNS >= longPause {
 			// a checkpoint launches copies, and leaves the device idle for long behind each
-			calls, computed := l.within(&h)
+			calls, computed := timeline.Within(l.Forest, &h)
 			n = calls
 			isPause = computed == 0
 		}
 		isLong := n > 0 && (n <= 2*rounds || h.TimeNS/n >= longPause)
-		if len(l.Extent.Devices) == 0 || !isPause || attrkey.IsInput(h.Operation) ||
+		if len(l.Extent.Devices) == 0 || !isPause || attrkey.IsInput(h.Operation) || !h.IsOp && hasRule(h.Operation) ||
 			isOperator(h.Operation) || !isLong || l.inFirst(h.Longest) || l.isStartUp(h) {
 			continue
 		}
@@ -127,12 +128,19 @@ func (l *list) pauses() (all []candidate) {
 			l.named(h.Operation), units.Plural(n, "time"))
 		f.Evidence = []Evidence{about("operation", h.Operation), times("calls", n), lasts("longest idle time", h.Longest.HostNS)}
 		f.Try = "run it in the background, or less often"
-		all = append(all, candidate{Finding: f, changes: change(replay.Remove, h.Operation), atMost: true})
+		c := candidate{Finding: f, changes: change(replay.Remove, h.Operation), atMost: true}
+		if !h.IsOp { // without a known thread a range has no time of its own
+			if !l.replay(&c.saving, c.changes) || 2*c.saving.NS < h.TimeNS/l.devicesNum {
+				continue
+			}
+			named[h.Operation] = true
+		}
+		all = append(all, c)
 	}
 	if len(l.engineHost()) > 0 { // the same time
 		return all
 	}
-	return append(all, l.unrecorded()...)
+	return append(all, l.unrecorded(named)...)
 }
 
 // before finds requests with much time on the host before their first operations.
@@ -209,8 +217,8 @@ func (l *list) untraced(isRange map[string]bool) (place *timeline.Place, most, n
 }
 
 // unrecorded finds idle time without a record of the host, by the place with the most of it.
-func (l *list) unrecorded() []candidate {
-	isRange := l.ranges()
+func (l *list) unrecorded(named map[string]bool) []candidate {
+	isRange := l.ranges(named)
 	place, most, ns, inRanges := l.untraced(isRange)
 	inRanges /= l.devicesNum
 	ns /= l.devicesNum

@@ -231,7 +231,7 @@ func TestRules(t *testing.T) {
 			r.launch("aten::mm", "gemm", op.KindCompute, ms)
 			r.at = r.free
 		})},
-		{"a range with several copies", "pauses", "Calls meanwhile: save", repeat(func(r *run, _ int) {
+		{"a range with several copies", "pauses", "while the host runs save (20 times)", repeat(func(r *run, _ int) {
 			at := r.at
 			for range 3 {
 				r.launch("copy", "Memcpy DtoH", op.KindMemory, ms/10)

@@ -28,6 +28,7 @@ type Formula struct {
 	count  func(o operands) result
 	moves  moves
 	inputs int  // that count, 0 for all: PyTorch lists the output of mm(out=) behind them
+	each   bool // element by element
 	kernel bool // of a library, with the inputs of an operator
 }
 

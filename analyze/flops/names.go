@@ -37,18 +37,19 @@ var formulas = tableOf([]namesOf{
 	{Formula{count: transposedConvolution}, "conv_transpose conv_transpose1d conv_transpose2d conv_transpose3d" +
 		" cudnn_convolution_transpose ConvTranspose"},
 
-	{Formula{count: elementwise(1, 1)}, "relu relu6 leaky_relu prelu elu selu celu gelu fast_gelu silu swish mish" +
+	{Formula{each: true, count: elementwise(1, 1)}, "relu relu6 leaky_relu prelu elu selu celu gelu fast_gelu silu swish mish" +
 		" sigmoid hardsigmoid hardswish hardtanh tanh softplus exp exp2 log log2 sqrt" +
 		" rsqrt reciprocal neg abs sign floor ceil round sin cos erf" +
 		" square clamp clip" +
 		" Relu LeakyRelu Elu Selu Celu Gelu FastGelu QuickGelu Sigmoid HardSigmoid HardSwish Tanh Softplus" +
 		" Softsign Swish Mish Exp Log Sqrt" +
-		" Reciprocal Neg Abs Sign Floor Ceil Round Sin Cos Erf Clip cumsum CumSum"},
-	{Formula{count: elementwise(2, 1)}, "add bias_add sub subtract mul multiply div divide pow maximum minimum" +
+		" Reciprocal Neg Abs Sign Floor Ceil Round Sin Cos Erf Clip"},
+	{Formula{count: elementwise(1, 1)}, "cumsum CumSum"},
+	{Formula{each: true, count: elementwise(2, 1)}, "add bias_add sub subtract mul multiply div divide pow maximum minimum" +
 		" rsub atan2 remainder fmod" +
 		" Add Sub Mul Div Pow PRelu Mod"},
-	{Formula{count: elementwise(2, 2)}, "bias_gelu BiasGelu"},
-	{Formula{count: elementwise(3, 2)}, "addcmul fma"},
+	{Formula{each: true, count: elementwise(2, 2)}, "bias_gelu BiasGelu"},
+	{Formula{each: true, count: elementwise(3, 2)}, "addcmul fma"},
 	{Formula{count: variadic}, "Sum Max Min"},
 
 	{Formula{count: reduction(1)}, "sum mean reduce_sum reduce_mean reduce_max reduce_min amax amin argmax" +
@@ -78,15 +79,15 @@ var formulas = tableOf([]namesOf{
 	{Formula{count: weighted}, "MUL_MAT"},
 	{Formula{count: weightedByExpert}, "MUL_MAT_ID"},
 	{Formula{count: flashAttention}, "FLASH_ATTN_EXT"},
-	{Formula{count: normalization(5, 7, 1)}, "SOFT_MAX"}, // 2 for scale and mask
-	{Formula{count: elementwise(1, 3)}, "ROPE"},          // 4 products and 2 sums for each two
+	{Formula{count: normalization(5, 7, 1)}, "SOFT_MAX"},    // 2 for scale and mask
+	{Formula{each: true, count: elementwise(1, 3)}, "ROPE"}, // 4 products and 2 sums for each two
 	{Formula{count: normalization(3, 4, 2)}, "RMS_NORM L2_NORM"},
 	{Formula{count: normalization(4, 5, 2)}, "NORM GROUP_NORM"},
-	{Formula{count: elementwise(1, 1)}, "SILU GELU GELU_QUICK GELU_ERF RELU LEAKY_RELU ELU TANH SIGMOID" +
+	{Formula{each: true, count: elementwise(1, 1)}, "SILU GELU GELU_QUICK GELU_ERF RELU LEAKY_RELU ELU TANH SIGMOID" +
 		" HARDSIGMOID HARDSWISH SOFTPLUS" +
 		" EXP LOG SQR SQRT SIN COS ABS NEG SGN STEP CLAMP SCALE"},
-	{Formula{count: elementwise(2, 1)}, "ADD SUB MUL DIV"},
-	{Formula{count: elementwise(2, 2)}, "SWIGLU GEGLU REGLU GEGLU_QUICK GEGLU_ERF"},
+	{Formula{each: true, count: elementwise(2, 1)}, "ADD SUB MUL DIV"},
+	{Formula{each: true, count: elementwise(2, 2)}, "SWIGLU GEGLU REGLU GEGLU_QUICK GEGLU_ERF"},
 	{Formula{count: reduction(1)}, "SUM SUM_ROWS MEAN ARGMAX"},
 	{Formula{count: copied, moves: movesAll}, "CONT DUP CONCAT REPEAT PAD"},
 	{Formula{count: copied, moves: movesRows}, "GET_ROWS"},
@@ -158,6 +159,12 @@ func Find(name string) *Formula {
 		return &kernels[task]
 	}
 	return nil
+}
+
+// IsElementwise reports whether name is an operator that computes element by element.
+func IsElementwise(name string) bool {
+	f := Find(name)
+	return f != nil && f.each
 }
 
 // IsAttention reports whether name is an operator or kernel for all of attention. Its work grows with the square of

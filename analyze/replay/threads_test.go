@@ -120,6 +120,27 @@ func TestBalanceKeepsOperatorsApart(t *testing.T) {
 	check.Equal(t, "saved", int64(ms/2), saved(t, replay.New(f), "balance kind=compute"))
 }
 
+// Work that moves from rank to rank between collectives is balanced call by call.
+func TestBalanceIsOfEachCall(t *testing.T) {
+	f := trace.New()
+	for rank := range int64(2) {
+		for i := range int64(4) {
+			at := 1e18 + 3*i*ms
+			ns := ms * (1 + (rank+i)%2)
+			f.Add(op.Record{Entry: &op.Entry{
+				Operation: "gemm", Kind: op.KindCompute, DeviceID: "cuda:0", Rank: op.Known(rank),
+				Start: op.Known(at), Duration: ns,
+			}})
+			f.Add(op.Record{Entry: &op.Entry{
+				Operation: "all_to_all", Kind: op.KindCollective, DeviceID: "cuda:0", Rank: op.Known(rank),
+				Start: op.Known(at + ns), Duration: 3*ms - ns,
+				Collective: &op.Collective{Name: "all_to_all", Sequence: op.Known(i)},
+			}})
+		}
+	}
+	check.Equal(t, "saved", int64(2*ms), saved(t, replay.New(f), "balance kind=compute"))
+}
+
 // A send and its receive on the peer are one transfer, whatever their sequence numbers: with half of the first stage's
 // work the second one begins earlier.
 func TestAReceiveWaitsForItsSend(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
@@ -30,11 +31,16 @@ func Runs(f *trace.Forest, ops []int32, length func(rows []int32) int) iter.Seq[
 	}
 }
 
+// IsElementwise reports whether name is an operation element by element, or a kernel for one.
+func IsElementwise(name string) bool {
+	return flops.IsElementwise(name) || strings.Contains(name, "elementwise_kernel")
+}
+
 // ElementwiseRun returns a length for [Runs]: the number of elementwise operations at the begin of rows, 0 for a single one.
 func ElementwiseRun(f *trace.Forest) func(rows []int32) int {
 	return func(rows []int32) int {
 		n := 0
-		for n < len(rows) && strings.Contains(f.RowName(rows[n]), "elementwise_kernel") {
+		for n < len(rows) && IsElementwise(f.RowName(rows[n])) {
 			n++
 		}
 		if n < 2 {

@@ -26,28 +26,45 @@ func (g *Recording) Typical(s *Set) map[trace.Likeness]int64 {
 }
 
 // Balanced returns the time of a row if each device has the mean of the devices' work on an operation of an operator in a
-// step. Collectives and unselected rows keep their times.
+// step: on each call of it, where all of them make as many. Collectives and unselected rows keep their times.
 func (g *Recording) Balanced(s *Set) (time func(r int32, ns int64) int64) {
 	f := g.Forest
 	type share struct {
 		name, device int32
 		operator     string
 		step         int64
+		call         int32
+	}
+	ofAll := func(k share) share {
+		k.device, k.call = trace.NoRow, 0
+		return k
+	}
+	shares := make(map[int32]share)
+	calls := make(map[share]int32)
+	for _, r := range f.Devices.ByStart {
+		if s.Rows[r] && g.OnDevice(r) && f.Kind(r) != op.KindCollective {
+			k := share{f.Name(r), f.Device(r), f.LauncherName(r), f.Step(r), 0}
+			calls[k]++
+			k.call = calls[k]
+			shares[r] = k
+		}
+	}
+	number, differs := make(map[share]int32), make(map[share]bool) // of the calls of a device
+	for k, n := range calls {
+		other, known := number[ofAll(k)]
+		differs[ofAll(k)] = differs[ofAll(k)] || known && other != n
+		number[ofAll(k)] = n
 	}
 	work := make(map[share]int64)
 	total := make(map[share]int64) // of all devices
 	counts := make(map[share]int64)
-	of := func(r int32) (k, all share, ok bool) {
-		k = share{f.Name(r), f.Device(r), f.LauncherName(r), f.Step(r)}
-		all = k
-		all.device = trace.NoRow
-		return k, all, s.Rows[r] && g.OnDevice(r) && f.Kind(r) != op.KindCollective
-	}
-	for r := range f.Rows() {
-		k, all, ok := of(r)
-		if !ok {
-			continue
+	for r, k := range shares {
+		if differs[ofAll(k)] {
+			k.call = 0
+			shares[r] = k
 		}
+		all := ofAll(k)
+		all.call = k.call
 		if work[k] == 0 {
 			counts[all]++
 		}
@@ -55,8 +72,10 @@ func (g *Recording) Balanced(s *Set) (time func(r int32, ns int64) int64) {
 		total[all] += f.Duration(r)
 	}
 	return func(r int32, ns int64) int64 {
-		k, all, ok := of(r)
-		if !ok || work[k] == 0 {
+		k := shares[r]
+		all := ofAll(k)
+		all.call = k.call
+		if work[k] == 0 {
 			return ns
 		}
 		mean := float64(total[all]) / float64(counts[all])
