@@ -23,8 +23,10 @@ func (l *list) ranges(named map[string]bool) map[string]bool {
 	if !l.byRequest { // a request has a span, too
 		all = slices.Concat(l.Extent.Host, all)
 	}
+	const few = 100 // of the whole; it bounds the number of names to look at
 	for _, h := range all {
-		if h.IsOp || named[h.Operation] || h.Longest.HostNS < longPause || hasRule(h.Operation) {
+		if h.IsOp || named[h.Operation] || h.Longest.HostNS < longPause || hasRule(h.Operation) ||
+			few*h.TimeNS < l.whole*l.devicesNum {
 			continue
 		}
 		n, ns := timeline.Within(l.Forest, &h)

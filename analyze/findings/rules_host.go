@@ -110,6 +110,9 @@ func (l *list) pauses() (all []candidate) {
 		launched[o.Operator] += o.DeviceTotalNS
 	}
 	for _, h := range slices.Concat(l.Extent.Host, l.Extent.Calls) {
+		if !l.enough(h.TimeNS / l.devicesNum) {
+			continue
+		}
 		n := l.timesCalled(h)
 		isPause := h.IsOp && launched[h.Operation] == 0
 		if !isPause && !l.byRequest && h.Longest.HostNS >= longPause {

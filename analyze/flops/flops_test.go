@@ -331,7 +331,6 @@ func TestOnlyWhatComputesHasWork(t *testing.T) {
 	check.Equal(t, "complex numbers", flops.Work{}, flops.Of(e))
 }
 
-// Any shapes give non-negative figures without panics, and the same figures in a second call.
 func TestElementwiseNames(t *testing.T) {
 	for name, is := range map[string]bool{
 		"gelu": true, "aten::add_": true, "MUL": true, "mm": false, "layer_norm": false, "cumsum": false,
@@ -341,6 +340,7 @@ func TestElementwiseNames(t *testing.T) {
 	}
 }
 
+// Any shapes give non-negative figures without panics, and the same figures in a second call.
 func FuzzOf(f *testing.F) {
 	f.Add("matmul", "64x784 784x256", "64x256", "f32")
 	f.Add("aten::conv2d", "1x3x8x8 4x3x1x1", "1x4x8x8", "bf16")

@@ -1,6 +1,8 @@
 package selection
 
 import (
+	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/order"
@@ -26,60 +28,99 @@ func (g *Recording) Typical(s *Set) map[trace.Likeness]int64 {
 }
 
 // Balanced returns the time of a row if each device has the mean of the devices' work on an operation of an operator in a
-// step: on each call of it, where all of them make as many. Collectives and unselected rows keep their times.
+// step: of each call, where the devices make as many calls. Collectives and unselected rows keep their times.
 func (g *Recording) Balanced(s *Set) (time func(r int32, ns int64) int64) {
 	f := g.Forest
-	type share struct {
-		name, device int32
-		operator     string
-		step         int64
-		call         int32
-	}
-	ofAll := func(k share) share {
-		k.device, k.call = trace.NoRow, 0
-		return k
-	}
-	shares := make(map[int32]share)
-	calls := make(map[share]int32)
-	for _, r := range f.Devices.ByStart {
-		if s.Rows[r] && g.OnDevice(r) && f.Kind(r) != op.KindCollective {
-			k := share{f.Name(r), f.Device(r), f.LauncherName(r), f.Step(r), 0}
-			calls[k]++
-			k.call = calls[k]
-			shares[r] = k
+	factors := make([]float64, f.Len()) // 0 for rows with their own times
+	of := func(r int32) bool { return s.Rows[r] && g.OnDevice(r) && f.Kind(r) != op.KindCollective }
+	for devices := range shared(f, of) {
+		work := make([]float64, len(devices))
+		mean := 0.0
+		for i, rows := range devices {
+			for _, r := range rows {
+				work[i] += float64(f.Duration(r))
+			}
+			mean += work[i] / float64(len(devices))
 		}
-	}
-	number, differs := make(map[share]int32), make(map[share]bool) // of the calls of a device
-	for k, n := range calls {
-		other, known := number[ofAll(k)]
-		differs[ofAll(k)] = differs[ofAll(k)] || known && other != n
-		number[ofAll(k)] = n
-	}
-	work := make(map[share]int64)
-	total := make(map[share]int64) // of all devices
-	counts := make(map[share]int64)
-	for r, k := range shares {
-		if differs[ofAll(k)] {
-			k.call = 0
-			shares[r] = k
+		for i, rows := range devices {
+			for _, r := range rows {
+				factors[r] = mean / max(1, work[i])
+			}
 		}
-		all := ofAll(k)
-		all.call = k.call
-		if work[k] == 0 {
-			counts[all]++
-		}
-		work[k] += f.Duration(r)
-		total[all] += f.Duration(r)
 	}
 	return func(r int32, ns int64) int64 {
-		k := shares[r]
-		all := ofAll(k)
-		all.call = k.call
-		if work[k] == 0 {
-			return ns
+		if factors[r] > 0 {
+			return int64(float64(ns) * factors[r])
 		}
-		mean := float64(total[all]) / float64(counts[all])
-		return int64(float64(ns) * mean / float64(work[k]))
+		return ns
+	}
+}
+
+// Uneven returns by how much the most FLOPs of a device exceed the mean, as a part of it, over the calls of operations.
+func Uneven(f *trace.Forest) float64 {
+	var most, mean int64
+	for devices := range shared(f, func(r int32) bool { return f.IsDeviceSide(r) && f.Flops(r) > 0 }) {
+		var largest, sum int64
+		for _, rows := range devices {
+			flops := int64(0)
+			for _, r := range rows {
+				flops += f.Flops(r)
+			}
+			largest = max(largest, flops)
+			sum += flops
+		}
+		most += largest
+		mean += sum / int64(len(devices))
+	}
+	return float64(most)/float64(max(1, mean)) - 1
+}
+
+// shared yields the work of devices on an operation of an operator in a step, as the rows of each device by start. Where
+// the devices make as many calls, it yields the work of each call.
+func shared(f *trace.Forest, selected func(r int32) bool) iter.Seq[[][]int32] {
+	type work struct {
+		name     int32
+		operator string
+		step     int64
+	}
+	var rows, numbers []int32
+	known := make(map[work]int32)
+	for _, r := range f.Devices.ByStart {
+		if !selected(r) {
+			continue
+		}
+		k := work{f.Name(r), f.LauncherName(r), f.Step(r)}
+		n, ok := known[k]
+		if !ok {
+			n = int32(len(known))
+			known[k] = n
+		}
+		rows = append(rows, r)
+		numbers = append(numbers, n)
+	}
+	rows, first := order.GroupRows(rows, len(known), nil, func(i int32) int32 { return numbers[i] })
+	return func(yield func([][]int32) bool) {
+		for i := range len(known) {
+			of := rows[first[i]:first[i+1]]
+			slices.SortStableFunc(of, func(a, b int32) int { return cmp.Compare(f.Device(a), f.Device(b)) })
+			devices := slices.Collect(order.RunsOf(of, func(r *int32) int32 { return f.Device(*r) }))
+			calls := len(devices[0])
+			if slices.ContainsFunc(devices, func(of []int32) bool { return len(of) != calls }) {
+				calls = 1
+			}
+			for k := range calls {
+				call := devices
+				if calls > 1 {
+					call = make([][]int32, len(devices))
+					for d, of := range devices {
+						call[d] = of[k : k+1]
+					}
+				}
+				if !yield(call) {
+					return
+				}
+			}
+		}
 	}
 }
 
