@@ -280,14 +280,34 @@ func (l *list) inCalls(idle int64, isRange map[string]bool) string {
 	return " Calls meanwhile: " + strings.Join(most, ", ") + "."
 }
 
-// isStartUp reports whether the first call of an operation of the host keeps the device waiting, and later calls do not.
+// isStartUp reports whether the first call of an operation of the host keeps the device waiting, and later calls do not,
+// or the only one before the device's first operation. A wait for the device is none.
 func (l *list) isStartUp(h timeline.HostTime) bool {
-	return 10*h.FirstNS >= 9*h.TimeNS && l.timesCalled(h) >= 2
+	n := l.timesCalled(h)
+	isFirst := n >= 2 && 10*h.FirstNS >= 9*h.TimeNS
+	isOnly := n == 1 && h.Longest.StartNS == l.Extent.StartNS && 10*h.Longest.HostNS*l.devicesNum >= 9*h.TimeNS
+	return (isFirst || isOnly) && !l.isWaiting(h)
+}
+
+// isWaiting reports whether the host waits for a device in most of an operation's longest time.
+func (l *list) isWaiting(h timeline.HostTime) bool {
+	if l.Forest == nil {
+		return false
+	}
+	ns := int64(0)
+	for i := range l.Forest.Calls {
+		if c := &l.Forest.Calls[i]; attrkey.IsWait(c.Name) {
+			from := max(c.Start, h.Longest.StartNS)
+			ns += max(0, min(c.Start+c.Duration, h.Longest.StartNS+h.Longest.DurationNS)-from)
+		}
+	}
+	return 2*ns > h.Longest.HostNS
 }
 
 // startUp finds slow first calls of the host with fast later ones: contexts, libraries, kernels.
 func (l *list) startUp() []candidate {
 	var names []string
+	later := ""
 	ns := l.startUpNS()
 	where := Where{Section: "idle"}
 	for _, h := range l.Extent.Host {
@@ -296,13 +316,16 @@ func (l *list) startUp() []candidate {
 				where = whereGap(h.Longest, h.Operation)
 			}
 			names = append(names, l.named(h.Operation)+" ("+units.Duration(h.FirstNS/l.devicesNum)+")")
+			if l.timesCalled(h) > 1 {
+				later = " Later calls are fast."
+			}
 		}
 	}
 	if names == nil || len(l.Extent.Devices) == 0 {
 		return nil
 	}
-	f := says(FirstStep, where, "Start-up: the device waits %s for first calls, such as %s. Later calls are fast.",
-		l.part(ns), strings.Join(names, ", "))
+	f := says(FirstStep, where, "Start-up: the device waits %s for first calls, such as %s.%s",
+		l.part(ns), strings.Join(names, ", "), later)
 	f.Evidence = []Evidence{lasts("first calls", ns)}
 	f.Try = "warm up, and leave the start out of the recording"
 	return []candidate{{Finding: f, saving: replay.Saving{NS: ns}}}
