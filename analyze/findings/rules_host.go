@@ -143,12 +143,40 @@ func (l *list) pauses() (all []candidate) {
 	return append(all, l.unrecorded(named)...)
 }
 
-// before finds requests with much time on the host before their first operations.
+// lead finds time before the first operation of a device in which the host runs calls outside operations, such as code
+// that prepares the input.
+func (l *list) lead() []candidate {
+	ns := int64(0)
+	var names []string
+	for i := range l.Extent.Calls {
+		c := &l.Extent.Calls[i]
+		if c.Longest.StartNS != l.Extent.StartNS || attrkey.IsInput(c.Operation) || attrkey.IsRuntime(c.Operation) {
+			continue
+		}
+		ns += c.Longest.HostNS
+		if len(names) < 2 {
+			names = append(names, l.named(c.Operation)+" ("+units.Duration(c.Longest.HostNS)+")")
+		}
+	}
+	if names == nil || len(l.Extent.Devices) == 0 {
+		return nil
+	}
+	f := says(HostGap, Where{Section: "idle"}, "The device waits %s before its first operation, while the host runs %s.",
+		l.part(ns), strings.Join(names, ", "))
+	f.Evidence = []Evidence{lasts("before the first operation", ns)}
+	f.Try = "prepare the input while the device works on the one before, or on the device"
+	return []candidate{{Finding: f, saving: replay.Saving{NS: ns, HighNS: ns}, atMost: true}}
+}
+
+// before finds requests with much time on the host before their first operations, and runs with calls there.
 func (l *list) before() (all []candidate) {
+	if !l.byRequest {
+		return l.lead()
+	}
 	pauses := l.pauses()
 	for i := range l.Alike {
 		a := &l.Alike[i]
-		if !l.byRequest || !l.enough(a.BeforeNS) {
+		if !l.enough(a.BeforeNS) {
 			continue
 		}
 		most := ""
@@ -280,12 +308,14 @@ func (l *list) inCalls(idle int64, isRange map[string]bool) string {
 	return " Calls meanwhile: " + strings.Join(most, ", ") + "."
 }
 
-// isStartUp reports whether the first call of an operation of the host keeps the device waiting, and later calls do not,
-// or the only one before the device's first operation. A wait for the device is none.
+// isStartUp reports whether the first call of an operation of the host keeps the device waiting, and later calls do not.
+// So does the only call, before a first operation of the device, if the rest of the run is short beside it: it has no loop.
+// A wait for the device is none.
 func (l *list) isStartUp(h timeline.HostTime) bool {
+	const short = 10
 	n := l.timesCalled(h)
 	isFirst := n >= 2 && 10*h.FirstNS >= 9*h.TimeNS
-	isOnly := n == 1 && h.Longest.StartNS == l.Extent.StartNS && 10*h.Longest.HostNS*l.devicesNum >= 9*h.TimeNS
+	isOnly := n == 1 && h.Longest.StartNS == l.Extent.StartNS && short*(l.whole-h.Longest.HostNS) <= h.Longest.HostNS
 	return (isFirst || isOnly) && !l.isWaiting(h)
 }
 
