@@ -321,17 +321,7 @@ func (l *list) isStartUp(h timeline.HostTime) bool {
 
 // isWaiting reports whether the host waits for a device in most of an operation's longest time.
 func (l *list) isWaiting(h timeline.HostTime) bool {
-	if l.Forest == nil {
-		return false
-	}
-	ns := int64(0)
-	for i := range l.Forest.Calls {
-		if c := &l.Forest.Calls[i]; attrkey.IsWait(c.Name) {
-			from := max(c.Start, h.Longest.StartNS)
-			ns += max(0, min(c.Start+c.Duration, h.Longest.StartNS+h.Longest.DurationNS)-from)
-		}
-	}
-	return 2*ns > h.Longest.HostNS
+	return 2*timeline.WaitNS(l.Forest, h.Longest.StartNS, h.Longest.StartNS+h.Longest.DurationNS) > h.Longest.HostNS
 }
 
 // startUp finds slow first calls of the host with fast later ones: contexts, libraries, kernels.

@@ -83,6 +83,19 @@ func newHosts(f *trace.Forest, owners []int32) hosts {
 	return h
 }
 
+// WaitNS returns the time of waiting calls of hosts between two times, 0 without a forest.
+func WaitNS(f *trace.Forest, from, to int64) (ns int64) {
+	if f == nil {
+		return 0
+	}
+	for i := range f.Calls {
+		if c := &f.Calls[i]; attrkey.IsWait(c.Name) {
+			ns += max(0, min(c.Start+c.Duration, to)-max(c.Start, from))
+		}
+	}
+	return ns
+}
+
 // RankOf returns a function for the rank of a host's row. An operation has its own rank. A span has the rank of the
 // operations below it, or else below the nearest span above with operations, or else in its trace; the rank is unknown
 // if these differ. The returned function is not safe for concurrent use.
