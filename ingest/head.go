@@ -155,6 +155,8 @@ func (h *head) refusal() error {
 	case isXSpace(h.text):
 		return &refusedError{"an XPlane profile of XLA (JAX, TensorFlow, PyTorch/XLA), which is not supported: read " +
 			"the *.trace.json.gz beside it, or record with jax.profiler.trace(dir, create_perfetto_trace=True)"}
+	case h.has("rocprofiler-sdk-tool"):
+		return &refusedError{"a JSON of rocprofv3, which is not supported: record with --output-format pftrace"}
 	case bytes.HasPrefix(trimmed, []byte("<")):
 		msg := "an HTML or XML page, not a trace"
 		if m := title.FindSubmatch(trimmed); m != nil {

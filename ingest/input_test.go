@@ -258,6 +258,7 @@ func TestInputRefuses(t *testing.T) {
 		{"Arrow stream", "\xff\xff\xff\xff\x10\x02\x00\x00", "Arrow is not supported"},
 		{"pprof", "\x0a\x04\x08\x01\x10\x02\x12\x02\x08\x01", "a pprof profile, an output"},
 		{"XPlane", "\n\xb2\x02\x12\x09/host:CPU\x1a\x9f\x02", "an XPlane profile of XLA"},
+		{"rocprofv3", `{"rocprofiler-sdk-tool":[{"metadata":{}}]}`, "record with --output-format pftrace"},
 		{"XPlane with an id", "\n\x8e\x01\x08\x01\x12\x0d/device:GPU:0\x1a\x9f\x02", "an XPlane profile of XLA"},
 		{"damaged seed trace", `{"entries":[] "x":1}`, "expected ',' or '}', found '\"' (at byte 14)"},
 		{"other major version", `{"schema":"optrace.entries/v2"}` + "\n" + entryLine,

@@ -156,9 +156,13 @@ func (l *list) detail(by path.BoundBy, largest string) string {
 	switch largest {
 	case "the host":
 		var mostly []string
-		for _, h := range l.hostParts() {
+		for i, h := range l.hostParts() {
 			if len(mostly) < 2 && 10*h.ns >= by.HostNS {
-				mostly = append(mostly, l.named(h.name)+" ("+units.Duration(h.ns)+")")
+				waits := ""
+				if !l.byRequest && l.isWaiting(l.Extent.Host[i]) {
+					waits = " of waiting for the device"
+				}
+				mostly = append(mostly, l.named(h.name)+" ("+units.Duration(h.ns)+waits+")")
 			}
 		}
 		text := ""

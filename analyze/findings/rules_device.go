@@ -9,6 +9,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/selection"
 	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/operators"
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/replay"
@@ -319,14 +320,16 @@ var conversionOf = map[string]string{
 // elementwise finds chains of elementwise operations. Each reads and writes all of its data.
 func (l *list) elementwise() []candidate {
 	const much = 10
-	var n, ns int64
+	var kinds, n, ns int64
 	for i := range l.Operations {
 		if o := &l.Operations[i]; o.Side == "" && selection.IsElementwise(o.Operation) {
+			kinds++
 			n += o.Count
 			ns += o.SumNS
 		}
 	}
-	if ns/l.devicesNum < l.whole/much {
+	isSlow := func(o operators.Row) bool { return 2*o.DeviceSelfNS > ns && l.roofline("", "", o.Roofline) != nil }
+	if ns/l.devicesNum < l.whole/much || kinds == 1 && slices.ContainsFunc(l.Operators.Rows, isSlow) {
 		return nil
 	}
 	f := says(SmallOperations, Where{Section: "operations"},
@@ -381,6 +384,10 @@ func (l *list) roofline(section, name string, r *work.Roofline) []candidate {
 	most := (r.SumNS - int64(r.BoundNS)) / max(1, int64(len(l.Extent.Devices)))
 	c := candidate{Finding: f, changes: change(replay.Roofline, name), most: most, atMost: true, isGeneral: true}
 	var peak replay.Saving
+	if section == "operators" && l.Replay != nil && (!l.replay(&peak, c.changes) || 2*peak.NS < most) {
+		// kernels of unknown work
+		c.changes = []replay.Change{{Kind: replay.Scale, Select: "operator=" + name, Factor: r.Share.V}}
+	}
 	switch like := l.shareOfLike(r.Bound, near); {
 	case like > 0 && l.replay(&peak, c.changes):
 		kind, _, _ := strings.Cut(l.Extent.Devices[0].DeviceID, ":")

@@ -146,12 +146,40 @@ func (l *list) pauses() (all []candidate) {
 	return append(all, l.unrecorded(named)...)
 }
 
-// before finds requests with much time on the host before their first operations.
+// lead finds time before the first operation of a device in which the host runs calls outside operations, such as code
+// that prepares the input.
+func (l *list) lead() []candidate {
+	ns := int64(0)
+	var names []string
+	for i := range l.Extent.Calls {
+		c := &l.Extent.Calls[i]
+		if c.Longest.StartNS != l.Extent.StartNS || attrkey.IsInput(c.Operation) || attrkey.IsRuntime(c.Operation) {
+			continue
+		}
+		ns += c.Longest.HostNS
+		if len(names) < 2 {
+			names = append(names, l.named(c.Operation)+" ("+units.Duration(c.Longest.HostNS)+")")
+		}
+	}
+	if names == nil || len(l.Extent.Devices) == 0 {
+		return nil
+	}
+	f := says(HostGap, Where{Section: "idle"}, "The device waits %s before its first operation, while the host runs %s.",
+		l.part(ns), strings.Join(names, ", "))
+	f.Evidence = []Evidence{lasts("before the first operation", ns)}
+	f.Try = "prepare the input while the device works on the one before, or on the device"
+	return []candidate{{Finding: f, saving: replay.Saving{NS: ns, HighNS: ns}, atMost: true}}
+}
+
+// before finds requests with much time on the host before their first operations, and runs with calls there.
 func (l *list) before() (all []candidate) {
+	if !l.byRequest {
+		return l.lead()
+	}
 	pauses := l.pauses()
 	for i := range l.Alike {
 		a := &l.Alike[i]
-		if !l.byRequest || !l.enough(a.BeforeNS) {
+		if !l.enough(a.BeforeNS) {
 			continue
 		}
 		most := ""
@@ -284,13 +312,25 @@ func (l *list) inCalls(idle int64, isRange map[string]bool) string {
 }
 
 // isStartUp reports whether the first call of an operation of the host keeps the device waiting, and later calls do not.
+// So does the only call, before a first operation of the device, if the rest of the run is short beside it: it has no loop.
+// A wait for the device is none.
 func (l *list) isStartUp(h timeline.HostTime) bool {
-	return 10*h.FirstNS >= 9*h.TimeNS && l.timesCalled(h) >= 2
+	const short = 10
+	n := l.timesCalled(h)
+	isFirst := n >= 2 && 10*h.FirstNS >= 9*h.TimeNS
+	isOnly := n == 1 && h.Longest.StartNS == l.Extent.StartNS && short*(l.whole-h.Longest.HostNS) <= h.Longest.HostNS
+	return (isFirst || isOnly) && !l.isWaiting(h)
+}
+
+// isWaiting reports whether the host waits for a device in most of an operation's longest time.
+func (l *list) isWaiting(h timeline.HostTime) bool {
+	return 2*timeline.WaitNS(l.Forest, h.Longest.StartNS, h.Longest.StartNS+h.Longest.DurationNS) > h.Longest.HostNS
 }
 
 // startUp finds slow first calls of the host with fast later ones: contexts, libraries, kernels.
 func (l *list) startUp() []candidate {
 	var names []string
+	later := ""
 	ns := l.startUpNS()
 	where := Where{Section: "idle"}
 	for _, h := range l.Extent.Host {
@@ -299,13 +339,16 @@ func (l *list) startUp() []candidate {
 				where = whereGap(h.Longest, h.Operation)
 			}
 			names = append(names, l.named(h.Operation)+" ("+units.Duration(h.FirstNS/l.devicesNum)+")")
+			if l.timesCalled(h) > 1 {
+				later = " Later calls are fast."
+			}
 		}
 	}
 	if names == nil || len(l.Extent.Devices) == 0 {
 		return nil
 	}
-	f := says(FirstStep, where, "Start-up: the device waits %s for first calls, such as %s. Later calls are fast.",
-		l.part(ns), strings.Join(names, ", "))
+	f := says(FirstStep, where, "Start-up: the device waits %s for first calls, such as %s.%s",
+		l.part(ns), strings.Join(names, ", "), later)
 	f.Evidence = []Evidence{lasts("first calls", ns)}
 	f.Try = "warm up, and leave the start out of the recording"
 	return []candidate{{Finding: f, saving: replay.Saving{NS: ns}}}

@@ -219,6 +219,28 @@ func TestRules(t *testing.T) {
 			r.launch("aten::mm", "gemm", op.KindCompute, ms)
 			r.at = r.free
 		})},
+		{"what runs once, before all", "warm_up", "first calls, such as init (900 ms).", repeat(func(r *run, i int) {
+			if i == 0 {
+				r.host("init", 900*ms)
+			}
+			r.launch("aten::mm", "gemm", op.KindCompute, ms)
+			r.at = r.free
+		})},
+		{"code before all", "before_operations", "waits 9.00 ms (30.9 %) before its first operation, while the host runs read",
+			repeat(func(r *run, i int) {
+				if i == 0 {
+					r.call("read", 9*ms)
+				}
+				r.launch("aten::mm", "gemm", op.KindCompute, ms)
+				r.at = r.free
+			})},
+		{"a first call that waits for the device", "", "", repeat(func(r *run, i int) {
+			at := r.at
+			r.call("hipMemcpyWithStream", 10_000+8_990_000*max(0, int64(1-i)))
+			r.at = at
+			r.host("aten::copy_", 10_000+8_990_000*max(0, int64(1-i)))
+			r.launch("aten::mm", "gemm", op.KindCompute, ms)
+		})},
 		{"a long call", "pauses", "while the host runs save (20 times)", repeat(func(r *run, _ int) {
 			r.host("save", 2*ms)
 			r.launch("aten::mm", "gemm", op.KindCompute, ms)

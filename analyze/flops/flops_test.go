@@ -308,6 +308,9 @@ func TestKernelHasTheWorkOfItsOperator(t *testing.T) {
 			67_108_864},
 		{"flash_bwd_kernel", "aten::_scaled_dot_product_flash_attention_backward",
 			"2x8x128x64 2x8x128x64 2x8x128x64 2x8x128x64", 167_772_160},
+		{"attn_fwd", "aten::_flash_attention_forward", "2x128x8x64 2x128x8x64 2x128x8x64", 67_108_864},
+		{"flash_fwd_kernel", "aten::_flash_attention_forward", "256x8x64 256x8x64 256x8x64", unknown}, // packed
+		{"flash_bwd_kernel", "aten::_flash_attention_backward", "2x128x8x64 2x128x8x64 2x128x8x64 2x128x8x64", 167_772_160},
 		{"sm80_xmma_fprop_implicit_gemm", "", "1x32x28x28 64x8x3x3", unknown},
 		{"ampere_sgemm", "CompiledFunction", "64x784 784x256", unknown},
 		{"splitKreduce_kernel", "aten::mm", "64x784 784x256", unknown},

@@ -24,6 +24,7 @@ var formulas = tableOf([]namesOf{
 		" _scaled_dot_product_efficient_attention" +
 		" _scaled_dot_product_cudnn_attention _scaled_dot_product_flash_attention_for_cpu" +
 		" _scaled_dot_product_attention_math"},
+	{Formula{count: lengthsFirst(attention)}, "aten::_flash_attention_forward aten::_efficient_attention_forward"},
 	{Formula{count: multiHeadAttention}, "MultiHeadAttention"},
 	{Formula{count: anyAttention}, "attention self_attention sdpa"},
 	{Formula{count: onnxAttention}, "Attention"},
@@ -107,8 +108,9 @@ var kernels = [...]Formula{
 var gradients = tableOf([]namesOf{
 	{Formula{count: convolutionGradients}, "aten::convolution_backward"},
 	{Formula{count: attentionGradients, moves: movesPerhaps}, "aten::_scaled_dot_product_flash_attention_backward" +
-		" aten::_scaled_dot_product_efficient_attention_backward aten::_scaled_dot_product_cudnn_attention_backward" +
-		" aten::_flash_attention_backward aten::_efficient_attention_backward"},
+		" aten::_scaled_dot_product_efficient_attention_backward aten::_scaled_dot_product_cudnn_attention_backward"},
+	{Formula{count: lengthsFirst(attentionGradients), moves: movesPerhaps}, "aten::_flash_attention_backward" +
+		" aten::_efficient_attention_backward"},
 })
 
 var none Formula // of unknown work

@@ -183,6 +183,20 @@ func attentionGradients(o operands) result {
 	return r
 }
 
+// lengthsFirst counts work of inputs [batch, length, heads, size]. The lengths of packed sequences are not known.
+func lengthsFirst(count func(operands) result) func(operands) result {
+	const most = 4 // inputs that count
+	return func(o operands) result {
+		var in [most]op.Shape
+		for i := range in[:min(most, len(o.in))] {
+			if s := o.in[i]; len(s) == 4 {
+				in[i] = op.Shape{s[0], s[2], s[1], s[3]}
+			}
+		}
+		return count(operands{in: in[:]})
+	}
+}
+
 // anyAttention is attention for shapes without heads, because heads may come before or after the length.
 func anyAttention(o operands) result {
 	if len(o.input(0)) != 3 {

@@ -243,7 +243,11 @@ func (r *Result) bounds(recorded, replayed int64, spread float64) (low, high int
 		share += math.Abs(r.Batches.Drift)
 	}
 	width := int64(share*float64(recorded) + (spread+r.Unexplained)*saved)
-	return max(0, replayed-width), replayed + width
+	low = max(0, replayed-width)
+	if !slices.ContainsFunc(r.Changes, func(c Applied) bool { return c.Kind != Roofline }) { // the peaks are reached
+		low = max(low, replayed-int64(share*float64(recorded)))
+	}
+	return low, replayed + width
 }
 
 // The names of parts other than kinds of operations.

@@ -15,8 +15,8 @@ const Blocks = 16
 
 const maxTimes = 16
 
-// Extent is the time from the first start to the last end of all operations and spans, including the host's, and the
-// work of devices and host within it.
+// Extent is the time from the first start to the last end of all operations and spans, including the host's, and of calls
+// but the runtime's: ranges, and frames of Python. It has the work of devices and host within it.
 //
 //	host    prepare [0,60)
 //	cuda:0  matmul [60,90), relu [80,100)

@@ -9,13 +9,14 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/op"
 )
 
 // hosts has the activity of the hosts, one rank at a time.
 type hosts struct {
 	forest      *trace.Forest
-	first, last int64 // of all rows, the devices' included
+	first, last int64 // of all rows, and of calls but the runtime's
 	// rows and calls have the host rows and calls of each rank, the calls as complements of their numbers. The unknown
 	// rank has the rows and calls of all ranks.
 	rows, calls map[op.Int]*layer
@@ -74,9 +75,25 @@ func newHosts(f *trace.Forest, owners []int32) hosts {
 	for i := range f.Calls {
 		if c := &f.Calls[i]; !c.Inside {
 			addMember(h.calls, c.Rank, ^int32(i))
+			if !attrkey.IsRuntime(c.Name) { // a context is set up before the run, and taken down after it
+				h.first, h.last = min(h.first, c.Start), max(h.last, c.Start+c.Duration)
+			}
 		}
 	}
 	return h
+}
+
+// WaitNS returns the time of waiting calls of hosts between two times, 0 without a forest.
+func WaitNS(f *trace.Forest, from, to int64) (ns int64) {
+	if f == nil {
+		return 0
+	}
+	for i := range f.Calls {
+		if c := &f.Calls[i]; attrkey.IsWait(c.Name) {
+			ns += max(0, min(c.Start+c.Duration, to)-max(c.Start, from))
+		}
+	}
+	return ns
 }
 
 // RankOf returns a function for the rank of a host's row. An operation has its own rank. A span has the rank of the

@@ -101,29 +101,35 @@ func (f *Finder) peaksOf(e *op.Entry) *peaks.Device {
 	return f.peaks.Find(e.DeviceID)
 }
 
-// bound sets the least time of w, the work of e, in an element type on device d. For the host's view of f32 it is unknown
-// on a device with TF32: only the kernel's name states the arithmetic.
+// bound sets the least time of w, the work of e, in an element type on device d. For the host's view of f32 on a device
+// with TF32 it is unknown if arithmetic may decide: only the kernel's name states it.
 func (f *Finder) bound(w *Work, e *op.Entry, d *peaks.Device, dtype op.DType) {
 	isHost := e.Side == op.SideHost
 	if f.Used == nil {
 		f.Used = make(Used)
 	}
-	if d == nil || isHost && dtype == op.F32 && d.TF32FLOPsPerSecond > 0 {
+	if d == nil {
 		return
 	}
 	arithmetic := 0.0
+	memory := float64(w.Bytes) / d.BytesPerSecond
 	if w.Flops > 0 {
 		rate, name := d.Rate(dtype, e.Operation, w.Flops, e.Duration)
+		isOpen := isHost && dtype == op.F32 && d.TF32FLOPsPerSecond > 0
+		if isOpen {
+			rate = d.FLOPsPerSecond[op.F32]
+		}
 		if rate == 0 {
 			return
 		}
-		arithmetic = float64(w.Flops) / rate
+		if arithmetic = float64(w.Flops) / rate; isOpen && arithmetic > memory {
+			return
+		}
 		if !isHost {
 			f.Used[Arithmetic{name, rate}] += float64(w.Flops)
 		}
 	}
 	const picosecond = 1e12
-	memory := float64(w.Bytes) / d.BytesPerSecond
 	least := int64(min(math.Round(max(memory, arithmetic)*picosecond), math.MaxInt64/2))
 	if w.Bound = least; memory >= arithmetic {
 		w.Bound = -least

@@ -220,7 +220,12 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 			r.hostOp(e)
 		}
 	case catKernel, catMemory:
-		r.deviceOp(e, cat == catMemory, makerOf(e.Category))
+		isMTIA := bytes.HasSuffix(e.Category, []byte("_ccp_events"))
+		if isMTIA && bytes.HasPrefix(e.Name, []byte("event_")) { // a stream waits for an event, or records one
+			r.skipped[op.SkipRuntime]++
+		} else {
+			r.deviceOp(e, cat == catMemory || isMTIA && string(e.Name) == "dma_request", makerOf(e.Category))
+		}
 	case catRuntime:
 		r.launch(e)
 		r.skipped[op.SkipRuntime]++

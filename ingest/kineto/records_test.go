@@ -469,6 +469,7 @@ func TestOtherDevices(t *testing.T) {
 	text := `[{"ph":"X","cat":"cpu_op","name":"aten::add","pid":9,"tid":1,"ts":0,"dur":9},
 		{"ph":"X","cat":"mtia_runtime","name":"runFunction","pid":9,"tid":1,"ts":1,"dur":2,"args":{"correlation":4}},
 		{"ph":"X","cat":"mtia_ccp_events","name":"add","pid":0,"tid":2,"ts":5,"dur":7,"args":{"correlation":4,"stream":2}},
+		{"ph":"X","cat":"mtia_ccp_events","name":"event_wait","pid":0,"tid":2,"ts":13,"dur":9,"args":{"stream":2}},
 		{"ph":"X","cat":"mtia_ccp_events","name":"bare","pid":9,"tid":2,"ts":15,"dur":1},
 		{"ph":"X","cat":"hpu_op","name":"gemm","pid":3,"tid":2,"ts":20,"dur":2},
 		{"ph":"X","cat":"xpu_memcpy","name":"copy","pid":3,"tid":2,"ts":23,"dur":2,"args":{"device":1,"bytes":64}},
@@ -486,7 +487,7 @@ func TestOtherDevices(t *testing.T) {
 		}
 	}
 	want := []string{
-		"category:mtia_insight 2", "runtime_call 1", "aten::add compute cpu unknown by ",
+		"category:mtia_insight 2", "runtime_call 2", "aten::add compute cpu unknown by ",
 		"add compute mtia:0 2 by aten::add",
 		"bare compute mtia unknown by ", "gemm compute hpu:3 unknown by ", "copy memory xpu:1 unknown by ",
 		"x compute strange:1 0 by ",

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/internal/text/termtext"
 	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
@@ -146,11 +148,13 @@ func (o *overview) rows() (keys []string, rows []namedStats) {
 // told returns the lines of as many findings as fit, and the number of lines left. It is below 0, by at most spare, for
 // the first change, which matters more than rows of tables.
 func (o *overview) told(left, spare int) (told []string, rest int) {
+	hasTry := func(f findings.Finding) bool { return f.Try != "" }
+	first := slices.IndexFunc(o.r.Findings, hasTry)
 	for i := range o.r.Findings {
 		f := o.lines(func(v *view) { v.finding(o.r.Findings, i, " → ", "") })
 		more := min(1, len(o.r.Findings)-1-i) // one line for the rest
 		room := left - 1
-		if i == 1 {
+		if i <= first {
 			room = left + spare
 		}
 		if i > 0 && (i >= overviewFindings || len(told)+len(f)+more > room) {

@@ -45,6 +45,16 @@ func IsLaunch(call string) bool {
 		(strings.HasPrefix(call, "cu") || strings.HasPrefix(call, "hip"))
 }
 
+// IsRuntime reports whether a call of the host is one of a device's runtime or driver, by its name.
+func IsRuntime(call string) bool {
+	for _, prefix := range [...]string{"cuda", "hip", "cu", "musa", "aclrt", "ze", "ur"} {
+		if rest, ok := strings.CutPrefix(call, prefix); ok && rest != "" && 'A' <= rest[0] && rest[0] <= 'Z' {
+			return true
+		}
+	}
+	return false
+}
+
 // IsStreamWait reports whether a runtime call makes a stream wait for an event, such as cudaStreamWaitEvent.
 func IsStreamWait(call string) bool { return strings.Contains(call, "StreamWaitEvent") }
 

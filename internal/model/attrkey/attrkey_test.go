@@ -5,6 +5,17 @@ import (
 	"testing"
 )
 
+func TestCallsOfTheRuntime(t *testing.T) {
+	for call, want := range map[string]bool{
+		"cudaFree": true, "cuModuleUnload": true, "hipExtModuleLaunchKernel": true, "cuda": false, "custom_range": false,
+		"preprocess": false,
+	} {
+		if IsRuntime(call) != want {
+			t.Errorf("%s: not %t", call, want)
+		}
+	}
+}
+
 func TestCallsThatWait(t *testing.T) {
 	for want, calls := range map[string]string{
 		"host": "cudaStreamSynchronize cudaDeviceSynchronize hipEventSynchronize cuCtxSynchronize cudaMemcpy hipMemcpy " +
