@@ -103,12 +103,14 @@ func TestPipelinesAreChains(t *testing.T) {
 		links        [][2]int64
 		stages, each int64
 	}{
-		"two pipelines of two": {[][2]int64{{0, 1}, {0, 1}, {1, 0}, {1, 0}, {2, 3}, {2, 3}, {3, 2}, {3, 2}}, 2, 2},
-		"three stages":         {[][2]int64{{0, 1}, {1, 2}, {2, 1}, {1, 0}}, 3, 1},
-		"a ring":               {[][2]int64{{0, 1}, {1, 2}, {2, 0}}, 0, 0},
-		"a star":               {[][2]int64{{0, 1}, {0, 2}, {0, 3}}, 0, 0},
-		"unequal chains":       {[][2]int64{{0, 1}, {2, 3}, {3, 4}}, 0, 0},
-		"nothing":              {nil, 0, 0},
+		"two pipelines of two": {
+			[][2]int64{{0, 1}, {0, 1}, {1, 0}, {1, 0}, {2, 3}, {2, 3}, {3, 2}, {3, 2}}, 2, 2,
+		},
+		"three stages":   {[][2]int64{{0, 1}, {1, 2}, {2, 1}, {1, 0}}, 3, 1},
+		"a ring":         {[][2]int64{{0, 1}, {1, 2}, {2, 0}}, 0, 0},
+		"a star":         {[][2]int64{{0, 1}, {0, 2}, {0, 3}}, 0, 0},
+		"unequal chains": {[][2]int64{{0, 1}, {2, 3}, {3, 4}}, 0, 0},
+		"nothing":        {nil, 0, 0},
 	} {
 		var all []Transfer
 		for _, link := range test.links {
@@ -137,7 +139,9 @@ func TestNeededCollectives(t *testing.T) {
 			if at < 0 {
 				at, kind = -at, op.KindCollective
 			}
-			f.Add(op.Record{Entry: &op.Entry{Operation: "x", Kind: kind, DeviceID: "cuda", Start: op.Known(at), Duration: 10}})
+			f.Add(op.Record{Entry: &op.Entry{
+				Operation: "x", Kind: kind, DeviceID: "cuda", Start: op.Known(at), Duration: 10,
+			}})
 		}
 		f.Build()
 		check.Equal(t, name, test.needed, Needed(f))

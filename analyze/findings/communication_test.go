@@ -143,7 +143,8 @@ func TestAPipelineWithFewMicrobatches(t *testing.T) {
 		add(1-i%2, i/2, i*ms, ms, "recv")
 	}
 	f := only(found(t, records...), "exposed_communication")
-	const says = "Each of 2 stages waits 7.92 ms (49.5 %) while the pipeline fills and drains, with 1 microbatch a step."
+	const says = "Each of 2 stages waits 7.92 ms (49.5 %) while the pipeline fills and drains, with 1 microbatch a " +
+		"step."
 	check.Equal(t, "text", says, f.Text)
 	check.Equal(t, "saved", int64(steps*(ms-10_000)*7/8), f.SavedNS.V)
 }
