@@ -300,9 +300,8 @@ func (l *list) inCalls(idle int64, isRange map[string]bool) string {
 	return " Calls meanwhile: " + strings.Join(most, ", ") + "."
 }
 
-// isStartUp reports whether the first call of an operation of the host keeps the device waiting, and later calls do not.
-// So does the only call, before a first operation of the device, if the rest of the run is short beside it: it has no loop.
-// A wait for the device is none.
+// isStartUp reports whether the first call of an operation of the host keeps the device waiting, and later calls do not,
+// or the only one before a run that is short beside it. A wait for the device is none.
 func (l *list) isStartUp(h timeline.HostTime) bool {
 	n := l.timesCalled(h)
 	isFirst := n >= 2 && 10*h.FirstNS >= 9*h.TimeNS
