@@ -156,13 +156,9 @@ func (l *list) detail(by path.BoundBy, largest string) string {
 	switch largest {
 	case "the host":
 		var mostly []string
-		for i, h := range l.hostParts() {
+		for _, h := range l.hostParts() {
 			if len(mostly) < 2 && 10*h.ns >= by.HostNS {
-				waits := ""
-				if !l.byRequest && l.isWaiting(l.Extent.Host[i]) {
-					waits = " of waiting for the device"
-				}
-				mostly = append(mostly, l.named(h.name)+" ("+units.Duration(h.ns)+waits+")")
+				mostly = append(mostly, l.named(h.name)+" ("+units.Duration(h.ns)+")")
 			}
 		}
 		text := ""

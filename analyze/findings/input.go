@@ -197,13 +197,6 @@ func emptyInput(in *Input) Finding {
 			Text: "The profile has no event with a duration: it ended, or its schedule was inactive, before the work.",
 		}
 	}
-	if in.Spans > 0 && slices.Contains(in.Formats, "nsys") {
-		return Finding{
-			Kind: Nothing, Where: Where{Command: "optrace doctor"},
-			Text: "The recording of Nsight Systems has no work of a device. Record with nsys profile --trace=cuda,nvtx, of all " +
-				"processes that use the device.",
-		}
-	}
 	text := "Nothing came in."
 	if in.Spans > 0 {
 		text = units.Plural(in.Spans, "span") + " came in, none of them an operation: " +

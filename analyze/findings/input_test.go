@@ -28,10 +28,6 @@ func TestEmptyInputNamesItsCause(t *testing.T) {
 			"an empty profile", findings.Input{Files: 1, Bytes: 18, Formats: []string{"chrome"}},
 			"The profile has no event with a duration",
 		},
-		{
-			"Nsight without a device", findings.Input{Files: 1, Bytes: 9, Spans: 2, Formats: []string{"nsys"}},
-			"The recording of Nsight Systems has no work of a device.",
-		},
 		{"a window", findings.Input{}, "Nothing came in. Record with"},
 		{
 			"spans", findings.Input{Files: 1, Bytes: 9, Spans: 2, Formats: []string{"otlp-json"}},

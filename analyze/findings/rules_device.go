@@ -9,7 +9,6 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/selection"
 	"github.com/optrace/optrace/analyze/internal/sketch"
-	"github.com/optrace/optrace/analyze/operators"
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/replay"
@@ -320,16 +319,14 @@ var conversionOf = map[string]string{
 // elementwise finds chains of elementwise operations. Each reads and writes all of its data.
 func (l *list) elementwise() []candidate {
 	const much = 10
-	var kinds, n, ns int64
+	var n, ns int64
 	for i := range l.Operations {
 		if o := &l.Operations[i]; o.Side == "" && selection.IsElementwise(o.Operation) {
-			kinds++
 			n += o.Count
 			ns += o.SumNS
 		}
 	}
-	isSlow := func(o operators.Row) bool { return 2*o.DeviceSelfNS > ns && l.roofline("", "", o.Roofline) != nil }
-	if ns/l.devicesNum < l.whole/much || kinds == 1 && slices.ContainsFunc(l.Operators.Rows, isSlow) {
+	if ns/l.devicesNum < l.whole/much {
 		return nil
 	}
 	f := says(SmallOperations, Where{Section: "operations"},

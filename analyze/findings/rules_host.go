@@ -149,24 +149,16 @@ func (l *list) pauses() (all []candidate) {
 // lead finds time before the first operation of a device in which the host runs calls outside operations, such as code
 // that prepares the input.
 func (l *list) lead() []candidate {
-	ns := int64(0)
 	var names []string
-	for i := range l.Extent.Calls {
-		c := &l.Extent.Calls[i]
-		if c.Longest.StartNS != l.Extent.StartNS || attrkey.IsInput(c.Operation) || attrkey.IsRuntime(c.Operation) {
-			continue
-		}
-		ns += c.Longest.HostNS
-		if len(names) < 2 {
-			names = append(names, l.named(c.Operation)+" ("+units.Duration(c.Longest.HostNS)+")")
-		}
+	ns, calls := l.Extent.Lead()
+	for i := range calls[:min(2, len(calls))] {
+		names = append(names, l.named(calls[i].Operation)+" ("+units.Duration(calls[i].Longest.HostNS)+")")
 	}
 	if names == nil || len(l.Extent.Devices) == 0 {
 		return nil
 	}
 	f := says(HostGap, Where{Section: "idle"}, "The device waits %s before its first operation, while the host runs %s.",
 		l.part(ns), strings.Join(names, ", "))
-	f.Evidence = []Evidence{lasts("before the first operation", ns)}
 	f.Try = "prepare the input while the device works on the one before, or on the device"
 	return []candidate{{Finding: f, saving: replay.Saving{NS: ns, HighNS: ns}, atMost: true}}
 }
@@ -311,14 +303,12 @@ func (l *list) inCalls(idle int64, isRange map[string]bool) string {
 	return " Calls meanwhile: " + strings.Join(most, ", ") + "."
 }
 
-// isStartUp reports whether the first call of an operation of the host keeps the device waiting, and later calls do not.
-// So does the only call, before a first operation of the device, if the rest of the run is short beside it: it has no loop.
-// A wait for the device is none.
+// isStartUp reports whether the first call of an operation of the host keeps the device waiting, and later calls do not,
+// or the only one before a run that is short beside it. A wait for the device is none.
 func (l *list) isStartUp(h timeline.HostTime) bool {
-	const short = 10
 	n := l.timesCalled(h)
 	isFirst := n >= 2 && 10*h.FirstNS >= 9*h.TimeNS
-	isOnly := n == 1 && h.Longest.StartNS == l.Extent.StartNS && short*(l.whole-h.Longest.HostNS) <= h.Longest.HostNS
+	isOnly := n == 1 && h.Longest.StartNS == l.Extent.StartNS && 10*(l.whole-h.Longest.HostNS) <= h.Longest.HostNS
 	return (isFirst || isOnly) && !l.isWaiting(h)
 }
 
@@ -330,7 +320,6 @@ func (l *list) isWaiting(h timeline.HostTime) bool {
 // startUp finds slow first calls of the host with fast later ones: contexts, libraries, kernels.
 func (l *list) startUp() []candidate {
 	var names []string
-	later := ""
 	ns := l.startUpNS()
 	where := Where{Section: "idle"}
 	for _, h := range l.Extent.Host {
@@ -339,16 +328,13 @@ func (l *list) startUp() []candidate {
 				where = whereGap(h.Longest, h.Operation)
 			}
 			names = append(names, l.named(h.Operation)+" ("+units.Duration(h.FirstNS/l.devicesNum)+")")
-			if l.timesCalled(h) > 1 {
-				later = " Later calls are fast."
-			}
 		}
 	}
 	if names == nil || len(l.Extent.Devices) == 0 {
 		return nil
 	}
-	f := says(FirstStep, where, "Start-up: the device waits %s for first calls, such as %s.%s",
-		l.part(ns), strings.Join(names, ", "), later)
+	f := says(FirstStep, where, "Start-up: the device waits %s for first calls, such as %s.",
+		l.part(ns), strings.Join(names, ", "))
 	f.Evidence = []Evidence{lasts("first calls", ns)}
 	f.Try = "warm up, and leave the start out of the recording"
 	return []candidate{{Finding: f, saving: replay.Saving{NS: ns}}}

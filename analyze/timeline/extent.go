@@ -7,6 +7,7 @@ import (
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/op"
 )
 
@@ -97,6 +98,18 @@ func ExtentOf(f *trace.Forest) *Extent {
 	e.Host = largestTimes(e.Host)
 	e.Calls = largestTimes(e.Calls)
 	return &e.Extent
+}
+
+// Lead returns the calls before the first operation of a device, and their time. Those of the runtime, and those that read
+// the input, do not count.
+func (e *Extent) Lead() (ns int64, calls []HostTime) {
+	for _, c := range e.Calls {
+		if c.Longest.StartNS == e.StartNS && !attrkey.IsInput(c.Operation) && !attrkey.IsRuntime(c.Operation) {
+			ns += c.Longest.HostNS
+			calls = append(calls, c)
+		}
+	}
+	return ns, calls
 }
 
 func largestTimes(times []HostTime) []HostTime {
