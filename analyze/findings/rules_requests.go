@@ -310,24 +310,17 @@ func (l *list) came(works []executionSpan) []int64 {
 			}
 		}
 	}
-	at := make(map[int32]int64)
-	owner := f.RequestOwners()
-	for r := range f.Rows() {
-		from, known := began[owner[r]]
-		switch {
-		case !known || f.Has(r, trace.FlagOp) || !f.Has(r, trace.FlagStart):
-		case owner[r] == r:
-			at[r] = max(at[r], f.Start(r))
-		case f.End(r) <= from && !requests.IsWait(f.RowName(r)):
-			at[owner[r]] = max(at[owner[r]], f.End(r))
-		}
-	}
+	last := requests.Came(f, f.RequestOwners(), began)
 	came := make([]int64, len(works))
 	for i, w := range works {
 		came[i] = math.MaxInt64 / 2
 		for _, r := range w.Requests {
 			if began[r] == w.from && int(r) < f.Len() {
-				came[i] = min(came[i], at[r])
+				at := f.Start(r)
+				if last[r] != r {
+					at = f.End(last[r])
+				}
+				came[i] = min(came[i], at)
 			}
 		}
 	}

@@ -20,7 +20,7 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 		return g.warm(v), nil
 	case Fuse:
 		return g.fuse(c.Select, v)
-	case Chunk, Replicas:
+	case Chunk, Replicas, Early:
 		return g.divided(c)
 	case Without:
 		return g.without(c.Select, v)
@@ -397,12 +397,12 @@ func (g *Graph) leaveOut(isRoot map[int32]bool, v *variant) {
 func (g *Graph) divided(c Change) (n int64, err error) {
 	for _, e := range g.engines() {
 		for _, q := range e.Served {
-			if c.Kind == Replicas {
+			if c.Kind == Replicas || c.Kind == Early && g.g.slack(g.begin[q.Root], q.From) > 0 {
 				n++
 				continue
 			}
 			for _, l := range q.Loads[:q.Prompt] {
-				if l.Weight > c.Factor && !e.single {
+				if l.Weight > c.Factor && c.Kind == Chunk && !e.single {
 					n++
 				}
 			}

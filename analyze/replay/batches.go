@@ -7,6 +7,7 @@ import (
 	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/analyze/internal/batching"
+	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
 )
 
@@ -94,9 +95,18 @@ func (g *Graph) enginesOf() (all []*engine) {
 	for _, r := range g.roots {
 		byRoot[r] = nil
 	}
+	first := make(map[int32]int64)
+	for _, i := range byStart {
+		for _, r := range list[i].Requests {
+			if _, known := first[r]; !known {
+				first[r] = f.Start(list[i].Row)
+			}
+		}
+	}
+	came := requests.Came(f, g.owner, first)
 	ends := g.endsOfOwn()
 	for _, e := range all {
-		if !g.serve(e, byRoot, ends, tokens) {
+		if !g.serve(e, byRoot, came, ends, tokens) {
 			e.refuse()
 		}
 	}
@@ -180,9 +190,12 @@ func (g *Graph) executionOf(r int32) int32 {
 }
 
 // serve finds the requests of an engine. It reports false if the executions are few or overlap, or link to requests
-// without a span or to requests that another engine works for, too. A request that another engine is done with comes from
-// there, at the end of its last operation in between, such as a transfer.
-func (g *Graph) serve(e *engine, byRoot map[int32]*engine, ends map[int32][]int32, tokens [][]int64) bool {
+// without a span or to requests that another engine works for, too. came has the rows at whose ends requests come to their
+// first engine. A request that another engine is done with comes from there, at the end of its last operation in between,
+// such as a transfer.
+func (g *Graph) serve(
+	e *engine, byRoot map[int32]*engine, came map[int32]int32, ends map[int32][]int32, tokens [][]int64,
+) bool {
 	e.number = make(map[int32]int)
 	number := e.number
 	read := make(map[int32]float64) // tokens of each request before
@@ -197,6 +210,9 @@ func (g *Graph) serve(e *engine, byRoot map[int32]*engine, ends map[int32][]int3
 				return false
 			case by != e:
 				arrived := g.begin[r]
+				if at := came[r]; by == nil && at != r && g.end[at] != none {
+					arrived = g.end[at]
+				}
 				if by != nil {
 					h := handOver{by, by.number[r], g.end[by.Steps[by.Served[by.number[r]].Last].Row]}
 					e.from = append(e.from, h)
@@ -214,7 +230,7 @@ func (g *Graph) serve(e *engine, byRoot map[int32]*engine, ends map[int32][]int3
 				byRoot[r] = e
 				number[r] = len(e.Served)
 				e.Served = append(e.Served, batching.Request{
-					Root: r, End: g.end[r], Arrival: min(s.Start, g.g.At(arrived)), Duration: g.g.slack(arrived, g.end[r]),
+					Root: r, From: arrived, End: g.end[r], Arrival: min(s.Start, g.g.At(arrived)), Duration: g.g.slack(arrived, g.end[r]),
 					First: int32(i),
 				})
 				s.New++
@@ -320,9 +336,16 @@ type again struct {
 	end  int64           // that of the run, 0 if engines do not end last
 }
 
-// formAgain predicts the requests of engines in a changed run, with at most chunk tokens of a prompt in an execution, and
-// replicas of each engine. If even is set, replicas get their requests in turn.
-func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool, chunk float64, replicas int, even bool) again {
+// forming says how engines form their batches: with at most chunk tokens of a prompt in an execution, and replicas of each.
+// If even is set, replicas get their requests in turn; if early is set, requests come to their engine as they begin.
+type forming struct {
+	chunk       float64
+	replicas    int
+	even, early bool
+}
+
+// formAgain predicts the requests of engines in a changed run.
+func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool, of forming) again {
 	out := again{ns: make(map[int32]int64)}
 	if len(g.engines()) == 0 {
 		return out
@@ -330,20 +353,31 @@ func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool, chunk fl
 	out.Batches = &Batches{}
 	var evenly map[int32]float64
 	evenEnd := 0.0
-	if even {
+	if of.even {
 		evenly, evenEnd = g.evenly(recorded, v, without)
 	}
-	late := make(map[int32]float64) // requests that come from another engine
+	late := make(map[int32]float64) // requests that an engine has passed on, by how much
 	for _, e := range g.engines() {
 		served := &e.Engine
-		if !math.IsInf(chunk, 1) && !e.single {
-			served = e.Chunked(chunk)
+		if !math.IsInf(of.chunk, 1) && !e.single {
+			served = e.Chunked(of.chunk)
 		}
 		plan := g.plan(e, recorded, v)
 		for _, q := range e.Served {
+			if _, known := late[q.Root]; !known {
+				before := v.Time(q.From) - v.Time(g.begin[q.Root])
+				if of.early {
+					before = 0
+				}
+				late[q.Root] = float64(before - g.g.slack(g.begin[q.Root], q.From))
+				if !without[q.Root] {
+					out.ns[q.Root] = before
+					out.sum += before
+				}
+			}
 			plan.Late = append(plan.Late, late[q.Root])
 		}
-		r := served.FormOn(replicas, plan, without)
+		r := served.FormOn(of.replicas, plan, without)
 		scale := float64(e.Sum) / e.formed.Sum
 		for i, q := range e.Served {
 			if ns, known := evenly[q.Root]; known {

@@ -78,7 +78,7 @@ func (g *Graph) takesTurns(e *engine, byRoot map[int32]*engine) bool {
 			}
 		}
 		e.Served = append(e.Served, batching.Request{
-			Root: s.Row, End: g.end[s.Row], Arrival: arrival, Duration: g.g.slack(g.begin[s.Row], g.end[s.Row]),
+			Root: s.Row, From: g.begin[s.Row], End: g.end[s.Row], Arrival: arrival, Duration: g.g.slack(g.begin[s.Row], g.end[s.Row]),
 			First: int32(i), Last: int32(i), Loads: []batching.Load{s.Load}, Prompt: 1,
 		})
 	}

@@ -47,6 +47,27 @@ func IsWait(name string) bool {
 	return isQueue(name) || hasWord(name, "wait", "waiting", "pending", "admission", "schedule", "scheduling", "batching")
 }
 
+// Came returns where requests came to their engine, by row: the row of the last span below each that is over before its
+// first execution and no wait, or itself without one. first has the starts of the first executions.
+func Came(f *trace.Forest, owner []int32, first map[int32]int64) map[int32]int32 {
+	came := make(map[int32]int32)
+	for r := range f.Rows() {
+		of := owner[r]
+		if from, known := first[of]; known && of != r && f.Flags(r)&(trace.FlagOp|trace.FlagStart) == trace.FlagStart &&
+			f.End(r) <= from && !IsWait(f.RowName(r)) {
+			if last, known := came[of]; !known || f.End(r) > f.End(last) {
+				came[of] = r
+			}
+		}
+	}
+	for r := range first {
+		if _, known := came[r]; !known {
+			came[r] = r
+		}
+	}
+	return came
+}
+
 func hasWord(name string, of ...string) bool {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
 	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(of, w) })

@@ -43,7 +43,7 @@ func (s *Step) Class() int { return min(1, s.Prompts) }
 // Request is a request of an engine.
 type Request struct {
 	Root              int32
-	End               int32 // the point of its answer, or of its way to another engine
+	From, End         int32 // the points of its arrival and of its answer, or of its ways from and to other engines
 	Arrival, Duration int64
 	First, Last       int32  // executions
 	Loads             []Load // by execution

@@ -60,13 +60,13 @@ func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
 		})
 		coming = slices.Insert(coming, place, i)
 	}
+	late := p.Late
+	if late == nil {
+		late = make([]float64, len(e.Served))
+	}
 	for i, q := range e.Served {
 		if e.Next == nil || !q.follows {
-			at := float64(q.Arrival)
-			if p.Late != nil {
-				at += p.Late[i]
-			}
-			arrive(i, at)
+			arrive(i, float64(q.Arrival)+late[i])
 		}
 	}
 	c := e.course()
@@ -118,7 +118,8 @@ func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
 				r.Sum += r.Durations[i]
 				r.End = max(r.End, end)
 				if e.Next != nil && e.Next[i] >= 0 {
-					arrive(e.Next[i], end+float64(e.Served[e.Next[i]].Arrival-e.Served[i].EndsAt()))
+					k := e.Next[i]
+					arrive(k, end+float64(e.Served[k].Arrival-e.Served[i].EndsAt())+late[k])
 				}
 			}
 		}
