@@ -427,16 +427,16 @@ func (g *Graph) warmEngines(v *variant) (n int64) {
 		}
 	}
 	for _, e := range g.engines() {
-		first := &e.Steps[0]
 		load := func(s *batching.Step) batching.Load {
 			if e.single {
 				return batching.Load{Weight: operations[s.Row]}
 			}
 			return s.Load
 		}
+		firsts := max(1, e.Places)
 		var others []batching.Sample
-		for i := range e.Steps[1:] {
-			if s := &e.Steps[i+1]; s.Class() == first.Class() {
+		for i := range e.Steps[firsts:] {
+			if s := &e.Steps[firsts+i]; s.Class() == e.Steps[0].Class() {
 				others = append(others, batching.Sample{Load: load(s), NS: float64(s.End - s.Start)})
 			}
 		}
@@ -444,16 +444,19 @@ func (g *Graph) warmEngines(v *variant) (n int64) {
 			continue
 		}
 		law := batching.Fit(others, batching.Load{}, batching.Load{Weight: 1})
-		factor := law.At(load(first)) / float64(max(1, first.End-first.Start))
-		isFirst := func(owner int32) bool {
-			return isRow(owner) && g.executionOf(owner) == first.Execution && (!e.single || g.owner[owner] == first.Row)
-		}
-		for e := range g.g.owned(isFirst) {
-			if lag := v.Lag(e.index); factor < 1 && lag != dropped {
-				v.Set(e.index, int64(factor*float64(lag)))
+		for i := range firsts {
+			first := &e.Steps[i]
+			factor := law.At(load(first)) / float64(max(1, first.End-first.Start))
+			isFirst := func(owner int32) bool {
+				return isRow(owner) && g.executionOf(owner) == first.Execution && (!e.single || g.owner[owner] == first.Row)
 			}
+			for e := range g.g.owned(isFirst) {
+				if lag := v.Lag(e.index); factor < 1 && lag != dropped {
+					v.Set(e.index, int64(factor*float64(lag)))
+				}
+			}
+			n++
 		}
-		n++
 	}
 	return n
 }

@@ -5,15 +5,22 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/batching"
+	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
 )
 
+// turn is the time of a request on its first device.
+type turn struct {
+	batching.Step
+	device int32
+}
+
 // turns returns the engines that serve one request after the other: an execution is the time from a request's first
-// operation to its last one, and its load. Requests wait for the one before. Those of loops do not.
+// operation, or the end of its recorded queue, to its last one, and its load. Requests wait for the one before. Those of
+// loops do not. The devices of a process are workers of one engine where a request waits for the first that is free.
 func (g *Graph) turns(byRoot map[int32]*engine) (all []*engine) {
 	f := g.forest
-	byRequest := make(map[int32]*batching.Step)
-	devices := make(map[int32]int32)
+	byRequest := make(map[int32]*turn)
 	for r := range f.Rows() {
 		root := g.owner[r]
 		e, isRoot := byRoot[root]
@@ -23,72 +30,107 @@ func (g *Graph) turns(byRoot map[int32]*engine) (all []*engine) {
 		}
 		s := byRequest[root]
 		if s == nil {
-			s = &batching.Step{Row: root, From: g.begin[r], To: g.end[r], Execution: r, New: 1, Links: 1, Prompts: 1}
-			byRequest[root], devices[root] = s, f.Device(r)
+			step := batching.Step{Row: root, From: g.begin[r], To: g.end[r], Execution: r, New: 1, Links: 1, Prompts: 1}
+			s = &turn{step, f.Device(r)}
+			byRequest[root] = s
 		}
 		if g.g.slack(g.begin[r], s.From) > 0 {
-			s.From, s.Execution, devices[root] = g.begin[r], r, f.Device(r)
+			s.From, s.Execution, s.device = g.begin[r], r, f.Device(r)
 		}
 		if g.g.slack(s.To, g.end[r]) > 0 {
 			s.To = g.end[r]
 		}
 	}
-	byWorker := make(map[worker]*engine)
+	queued := make(map[int32]int32) // the ends of recorded queues
+	for r := range f.Rows() {
+		s := byRequest[g.owner[r]]
+		if s == nil || f.Has(r, trace.FlagOp) || g.end[r] == none || !requests.IsWait(f.RowName(r)) {
+			continue
+		}
+		last, known := queued[g.owner[r]]
+		if g.g.slack(g.end[r], s.From) >= 0 && (!known || g.g.slack(last, g.end[r]) > 0) {
+			queued[g.owner[r]] = g.end[r]
+		}
+	}
+	byProcess, byWorker := make(map[int32][]turn), make(map[worker][]turn)
+	var workers []worker
 	for _, root := range g.roots {
 		s := byRequest[root]
 		if s == nil {
 			continue
 		}
-		s.Start, s.End = g.g.At(s.From), g.g.At(s.To)
-		s.Load.Weight = float64(s.End - s.Start)
-		w := worker{g.process[root], devices[root]}
-		if byWorker[w] == nil {
-			byWorker[w] = &engine{single: true}
-			all = append(all, byWorker[w])
+		if end, known := queued[root]; known {
+			s.From, s.Execution = end, trace.NoExecution
 		}
-		byWorker[w].Steps = append(byWorker[w].Steps, *s)
+		s.Start, s.End = g.g.At(s.From), g.g.At(s.To)
+		w := worker{g.process[root], s.device}
+		if byWorker[w] == nil {
+			workers = append(workers, w)
+		}
+		byWorker[w] = append(byWorker[w], *s)
+		byProcess[w.process] = append(byProcess[w.process], *s)
 	}
-	return slices.DeleteFunc(all, func(e *engine) bool { return !g.takesTurns(e, byRoot) })
+	for _, w := range workers {
+		e := g.takesTurns(byProcess[w.process], byRoot)
+		if byProcess[w.process] = nil; e == nil && byRoot[byWorker[w][0].Row] == nil {
+			e = g.takesTurns(byWorker[w], byRoot)
+		}
+		if e != nil {
+			all = append(all, e)
+		}
+	}
+	return all
 }
 
-// takesTurns finds the requests of an engine that serves one after the other. It reports false if they are few, overlap, or
-// rarely begin right behind the one that they wait for.
-func (g *Graph) takesTurns(e *engine, byRoot map[int32]*engine) bool {
+// takesTurns returns the engine that serves requests one after the other on each of its devices, or nil if they are few,
+// overlap, rarely begin right behind the one that they wait for, or wait while another device is free.
+func (g *Graph) takesTurns(turns []turn, byRoot map[int32]*engine) *engine {
 	const few, right = 20, 10
-	slices.SortStableFunc(e.Steps, func(a, b batching.Step) int { return cmp.Compare(a.Start, b.Start) })
-	overlaps, behind, late := 0, 0, 0
-	for i := range e.Steps {
-		s := &e.Steps[i]
+	slices.SortStableFunc(turns, func(a, b turn) int { return cmp.Compare(a.Start, b.Start) })
+	overlaps, behind, late, skipped := 0, 0, 0, 0
+	e := &engine{single: true}
+	ends := make(map[int32]int64) // of the turn before on each device
+	for i := range turns {
+		s := &turns[i]
 		arrival := g.g.At(g.begin[s.Row])
-		if p := g.forest.Tree.Parent[s.Execution]; p != trace.NoRow && p != s.Row && g.begin[p] != none && // of its own turn
-			g.g.At(g.begin[p]) >= arrival && (i == 0 || g.g.At(g.begin[p]) >= e.Steps[i-1].End) {
-			s.From, s.Start = g.begin[p], g.g.At(g.begin[p])
-			s.Load.Weight = float64(s.End - s.Start)
-		}
-		s.Execution = trace.NoExecution
-		if i > 0 {
-			switch end := e.Steps[i-1].End; {
-			case s.Start < end:
-				overlaps++
-			case arrival >= end:
-			case right*(s.Start-end) <= s.Start-arrival:
-				behind++
-			default:
-				late++
+		end, known := ends[s.device]
+		if s.Execution != trace.NoExecution {
+			if p := g.forest.Tree.Parent[s.Execution]; p != trace.NoRow && p != s.Row && g.begin[p] != none && // of its own turn
+				g.g.At(g.begin[p]) >= arrival && (!known || g.g.At(g.begin[p]) >= end) {
+				s.From, s.Start = g.begin[p], g.g.At(g.begin[p])
 			}
 		}
+		switch {
+		case !known || arrival >= end:
+		case s.Start < end:
+			overlaps++
+		case right*(s.Start-end) <= s.Start-arrival:
+			behind++
+		default:
+			late++
+		}
+		for _, other := range ends { // free for longer than a device takes to its next turn
+			if known && arrival < end && other < arrival-(s.Start-end) {
+				skipped++
+			}
+		}
+		ends[s.device] = s.End
+		step := s.Step
+		step.Execution, step.Load.Weight = trace.NoExecution, float64(s.End-s.Start)
+		e.Steps = append(e.Steps, step)
 		e.Served = append(e.Served, batching.Request{
-			Root: s.Row, From: g.begin[s.Row], End: g.end[s.Row], Arrival: arrival, Duration: g.g.slack(g.begin[s.Row], g.end[s.Row]),
-			First: int32(i), Last: int32(i), Loads: []batching.Load{s.Load}, Prompt: 1,
+			Root: s.Row, From: g.begin[s.Row], End: g.end[s.Row], Arrival: arrival,
+			Duration: g.g.slack(g.begin[s.Row], g.end[s.Row]), First: int32(i), Last: int32(i),
+			Loads: []batching.Load{step.Load}, Prompt: 1,
 		})
 	}
-	if len(e.Steps) < enough || few*overlaps > len(e.Steps) || behind == 0 || late > behind {
-		return false
+	if e.Places = len(ends); len(turns) < enough || few*overlaps > len(turns) || behind == 0 || late > behind || few*skipped > behind {
+		return nil
 	}
 	for i := range e.Served {
 		byRoot[e.Served[i].Root] = e
 	}
-	return true
+	return e
 }
 
 // enough is the least number of executions of an engine.

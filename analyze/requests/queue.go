@@ -31,6 +31,7 @@ type queueFinder struct {
 type queued struct {
 	times    timeline.Times
 	from, to int64
+	idle     int64 // the part of times of a recorded span in which its engine runs nothing
 }
 
 // within returns the waiting time from one time to another.
@@ -126,19 +127,22 @@ func (q *queueFinder) of(r *Request) (waited queued) {
 	if r.QueueingNS.Known {
 		waited.to = waited.from + r.QueueingNS.V
 	}
-	if spans := q.spans[r.Root.Row]; spans != nil {
-		slices.SortFunc(spans, func(a, b path.Window) int { return cmp.Compare(a.From, b.From) })
-		waited.from = max(waited.from, spans[0].From)
-		for _, w := range spans {
-			waited.times.Add(w.From, w.To)
-		}
-		return waited
-	}
 	var first *Execution
 	for _, p := range r.shared {
 		if e := p.execution; e.StartNS.Known && (first == nil || e.StartNS.V < first.StartNS.V) {
 			first = e
 		}
+	}
+	if spans := q.spans[r.Root.Row]; spans != nil {
+		slices.SortFunc(spans, func(a, b path.Window) int { return cmp.Compare(a.From, b.From) })
+		waited.from = max(waited.from, spans[0].From)
+		for _, w := range spans {
+			waited.times.Add(w.From, w.To)
+			if to := min(w.To, waited.to); first != nil && w.From < to {
+				waited.idle += to - w.From - q.engines[first].busy.Within(w.From, to)
+			}
+		}
+		return waited
 	}
 	begin := waited.to
 	if first != nil {

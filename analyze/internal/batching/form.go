@@ -70,8 +70,10 @@ func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
 		}
 	}
 	c := e.course()
-	now := math.Inf(-1)
+	free := slices.Repeat([]float64{math.Inf(-1)}, max(1, e.Places)) // when each worker is
 	for len(coming)+len(waiting)+len(running) > 0 {
+		now := slices.Min(free)
+		worker := slices.Index(free, now)
 		idle := 0
 		if len(waiting)+len(running) == 0 {
 			if ready := arrivals[coming[0]] + delay; ready > now {
@@ -110,6 +112,7 @@ func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
 		}
 		cost := take(&costs, class)
 		now += cost.At(sum)
+		free[worker] = now
 		r.Busy += cost.Device.At(sum)
 		for _, i := range batch {
 			if c.isDone(i) {
