@@ -157,12 +157,14 @@ func (l *list) queues() (all []candidate) {
 	for i := range l.Alike {
 		a := &l.Alike[i]
 		who := units.Plural(a.Count, "request") + " " + l.named(a.Name)
-		if l.byRequest && l.enough(a.IdleNS) && !slices.ContainsFunc(l.engineHost(), isPauses) {
+		if l.byRequest && l.enough(a.IdleNS) && len(l.engineHost()) == 0 { // the same time
 			f := says(SlowRequest, Where{Section: "critical_path", Operation: a.Name},
 				"%s waited in a queue for %s while their engine was idle. It may wait for more requests.", who, l.part(a.IdleNS))
 			f.Evidence = []Evidence{lasts("in the queue of an idle engine", a.IdleNS), lasts("in the queue", a.QueuedNS)}
 			f.Try = "a shorter window for batches: begin while the engine is idle"
-			all = append(all, candidate{Finding: f, changes: change(replay.Pauses, "")})
+			const left = 0.05 // of the time between executions, for what the host does
+			at := replay.Change{Kind: replay.Host, Factor: left}
+			all = append(all, candidate{Finding: f, changes: []replay.Change{at}, atMost: true})
 		}
 		queued := a.QueuedNS - a.Count*l.halfStep()          // a request waits for the step that runs when it arrives
 		if queued <= 0 || !l.byRequest && len(l.Steps) > 0 { // steps of a loop follow each other
@@ -184,9 +186,6 @@ func (l *list) queues() (all []candidate) {
 	}
 	return all
 }
-
-// isPauses reports whether a candidate is of pauses of an engine.
-func isPauses(c candidate) bool { return c.Rule == "pauses" }
 
 // halfStep returns half of the mean duration of shared executions, 0 without any.
 func (l *list) halfStep() int64 {

@@ -230,8 +230,8 @@ func (g *Graph) serve(
 				byRoot[r] = e
 				number[r] = len(e.Served)
 				e.Served = append(e.Served, batching.Request{
-					Root: r, From: arrived, End: g.end[r], Arrival: min(s.Start, g.g.At(arrived)), Duration: g.g.slack(arrived, g.end[r]),
-					First: int32(i),
+					Root: r, From: arrived, End: g.end[r], Arrival: min(s.Start, g.g.At(arrived)),
+					Duration: g.g.slack(arrived, g.end[r]), First: int32(i),
 				})
 				s.New++
 			}

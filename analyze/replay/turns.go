@@ -83,11 +83,12 @@ func (g *Graph) turns(byRoot map[int32]*engine) (all []*engine) {
 }
 
 // takesTurns returns the engine that serves requests one after the other on each of its devices, or nil if they are few,
-// overlap, rarely begin right behind the one that they wait for, or wait while another device is free.
+// overlap, rarely begin right behind the one that they wait for, or wait while another device is free, or if only one
+// works at a time.
 func (g *Graph) takesTurns(turns []turn, byRoot map[int32]*engine) *engine {
 	const few, right = 20, 10
 	slices.SortStableFunc(turns, func(a, b turn) int { return cmp.Compare(a.Start, b.Start) })
-	overlaps, behind, late, skipped := 0, 0, 0, 0
+	overlaps, behind, late, skipped, beside := 0, 0, 0, 0, 0
 	e := &engine{single: true}
 	ends := make(map[int32]int64) // of the turn before on each device
 	for i := range turns {
@@ -109,9 +110,12 @@ func (g *Graph) takesTurns(turns []turn, byRoot map[int32]*engine) *engine {
 		default:
 			late++
 		}
-		for _, other := range ends { // free for longer than a device takes to its next turn
-			if known && arrival < end && other < arrival-(s.Start-end) {
+		for device, other := range ends {
+			if known && arrival < end && other < arrival-(s.Start-end) { // free for longer than one takes to its next turn
 				skipped++
+			}
+			if device != s.device && other > s.Start {
+				beside++
 			}
 		}
 		ends[s.device] = s.End
@@ -124,7 +128,9 @@ func (g *Graph) takesTurns(turns []turn, byRoot map[int32]*engine) *engine {
 			Loads: []batching.Load{step.Load}, Prompt: 1,
 		})
 	}
-	if e.Places = len(ends); len(turns) < enough || few*overlaps > len(turns) || behind == 0 || late > behind || few*skipped > behind {
+	e.Places = len(ends)
+	if len(turns) < enough || few*overlaps > len(turns) || behind == 0 || late > behind || few*skipped > behind ||
+		e.Places > 1 && beside == 0 {
 		return nil
 	}
 	for i := range e.Served {

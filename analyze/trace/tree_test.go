@@ -125,7 +125,8 @@ func TestJoinServices(t *testing.T) {
 		s.Remote = true
 		return s
 	}
-	one := []tracetest.Spec{tracetest.SpanAt("POST", 1, 0, 0, 100).Of("gateway"), call(2), tracetest.OpAt("mlp", 9, 2, 20, 80)}
+	root := tracetest.SpanAt("POST", 1, 0, 0, 100).Of("gateway")
+	one := []tracetest.Spec{root, call(2), tracetest.OpAt("mlp", 9, 2, 20, 80)}
 	for n, want := range map[int][]int32{0: {0, 0, 0}, 1: {0, 1, 1, 3}} {
 		specs := one
 		if n > 0 {
