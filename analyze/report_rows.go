@@ -95,6 +95,7 @@ func newReport(in Envelope, p *profile.Profile, forest *trace.Forest, used work.
 		}
 	}
 	if forest != nil {
+		forest.JoinServices()
 		suspects, facts := r.addStructure(forest, opts, options.Top, options.MaxGroups)
 		if forest.Ended() {
 			return r

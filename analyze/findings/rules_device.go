@@ -158,7 +158,7 @@ func (l *list) tensorCores() []candidate {
 		ns += o.SumNS
 		flops += o.FLOPs
 		if len(changes) < maxChanges {
-			changes = append(changes, replay.Change{Kind: replay.Scale, Select: o.Operation, Factor: l.onTensorCores(o)})
+			changes = append(changes, replay.Change{Kind: replay.Scale, Select: o.Operation, Factor: o.Roofline.OnTensorCores(l.Peaks)})
 		}
 	}
 	if n == 0 {
@@ -183,18 +183,6 @@ func (l *list) tensorCores() []candidate {
 		c.saving.HighNS = max(c.saving.HighNS, c.saving.NS*11/10)
 	}
 	return []candidate{c}
-}
-
-// onTensorCores returns the part of its time that a product of 32-bit numbers takes on tensor cores: at two thirds of their
-// peak, with the same bytes.
-func (l *list) onTensorCores(o *profile.Operation) float64 {
-	const usual = 0.35
-	if o.Roofline == nil || len(l.Peaks) == 0 || l.Peaks[0].TF32FLOPsPerSecond <= 0 {
-		return usual
-	}
-	r, p := o.Roofline, &l.Peaks[0]
-	seconds := max(float64(r.FLOPs)*1.5/p.TF32FLOPsPerSecond, float64(r.MovedBytes)/p.BytesPerSecond)
-	return min(usual, seconds*1e9/float64(r.SumNS))
 }
 
 // hasTensorCores reports whether the devices have tensor cores: NVIDIA's since 2017.
@@ -350,25 +338,6 @@ func (l *list) rooflines() (all []candidate) {
 	return all
 }
 
-// shareOfLike returns the part of the peak that calls with a bound reach, of those above least, 0 without any: about as
-// much as others can.
-func (l *list) shareOfLike(bound string, least float64) float64 {
-	const perNS = 1000 // ps
-	var all, bounds float64
-	if l.Forest == nil {
-		return 0
-	}
-	for _, r := range l.Forest.Devices.ByStart {
-		ps := l.Forest.Work(r).Bound // below 0 by memory
-		ns, took := float64(max(ps, -ps))/perNS, float64(l.Forest.Duration(r))
-		if (ps > 0) == (bound == work.BoundCompute) && ns <= took && ns > least*took {
-			all += took
-			bounds += ns
-		}
-	}
-	return bounds / max(1, all)
-}
-
 func (l *list) roofline(section, name string, r *work.Roofline) []candidate {
 	const near = 0.5
 	if r == nil || !r.Share.Known || r.Share.V >= near {
@@ -385,7 +354,7 @@ func (l *list) roofline(section, name string, r *work.Roofline) []candidate {
 		// kernels of unknown work
 		c.changes = []replay.Change{{Kind: replay.Scale, Select: "operator=" + name, Factor: r.Share.V}}
 	}
-	switch like := l.shareOfLike(r.Bound, near); {
+	switch like := selection.ShareOfPeak(l.Forest, r.Bound, near); {
 	case like > 0 && l.replay(&peak, c.changes):
 		kind, _, _ := strings.Cut(l.Extent.Devices[0].DeviceID, ":")
 		of := "device=" + kind + "*," + strings.TrimSuffix(section, "s") + "=" + name

@@ -156,13 +156,22 @@ func (l *list) isHeavy(s *requests.Standout) bool {
 func (l *list) queues() (all []candidate) {
 	for i := range l.Alike {
 		a := &l.Alike[i]
+		who := units.Plural(a.Count, "request") + " " + l.named(a.Name)
+		if l.byRequest && l.enough(a.IdleNS) && len(l.engineHost()) == 0 { // the same time
+			f := says(SlowRequest, Where{Section: "critical_path", Operation: a.Name},
+				"%s waited in a queue for %s while their engine was idle. It may wait for more requests.", who, l.part(a.IdleNS))
+			f.Evidence = []Evidence{lasts("in the queue of an idle engine", a.IdleNS), lasts("in the queue", a.QueuedNS)}
+			f.Try = "a shorter window for batches: begin while the engine is idle"
+			const left = 0.05 // of the time between executions, for what the host does
+			at := replay.Change{Kind: replay.Host, Factor: left}
+			all = append(all, candidate{Finding: f, changes: []replay.Change{at}, atMost: true})
+		}
 		queued := a.QueuedNS - a.Count*l.halfStep()          // a request waits for the step running at its arrival
 		if queued <= 0 || !l.byRequest && len(l.Steps) > 0 { // steps of a loop follow each other
 			continue
 		}
 		f := says(SlowRequest, Where{Section: "critical_path", Operation: a.Name},
-			"%s waited in a queue, for %s before their first operation, while others ran.",
-			units.Plural(a.Count, "request")+" "+l.named(a.Name), l.part(a.QueuedNS))
+			"%s waited in a queue, for %s before their first operation, while others ran.", who, l.part(a.QueuedNS))
 		f.Evidence = []Evidence{lasts("in the queue", a.QueuedNS), lasts("all requests", a.DurationNS)}
 		f.Try = "a second replica, larger batches, or fewer requests at a time"
 		c := candidate{Finding: f, saving: replay.Saving{NS: queued, HighNS: queued}, atMost: true, isEffect: true}
@@ -310,24 +319,17 @@ func (l *list) came(works []executionSpan) []int64 {
 			}
 		}
 	}
-	at := make(map[int32]int64)
-	owner := f.RequestOwners()
-	for r := range f.Rows() {
-		from, known := began[owner[r]]
-		switch {
-		case !known || f.Has(r, trace.FlagOp) || !f.Has(r, trace.FlagStart):
-		case owner[r] == r:
-			at[r] = max(at[r], f.Start(r))
-		case f.End(r) <= from && !requests.IsWait(f.RowName(r)):
-			at[owner[r]] = max(at[owner[r]], f.End(r))
-		}
-	}
+	last := requests.Came(f, f.RequestOwners(), began)
 	came := make([]int64, len(works))
 	for i, w := range works {
 		came[i] = math.MaxInt64 / 2
 		for _, r := range w.Requests {
 			if began[r] == w.from && int(r) < f.Len() {
-				came[i] = min(came[i], at[r])
+				at := f.Start(r)
+				if last[r] != r {
+					at = f.End(last[r])
+				}
+				came[i] = min(came[i], at)
 			}
 		}
 	}
@@ -405,29 +407,45 @@ func (l *list) gapsBetween(works []executionSpan, operations bool) (g gaps) {
 	return g
 }
 
-// executionSpan is the time of a shared execution. device is the first one of its operations.
+// executionSpan is the time of a shared execution, or of one of its steps. device is the first one of its operations.
 type executionSpan struct {
 	*trace.Execution
 	from, to, busy int64
 	first, last    int64 // of its operations
+	step           int64
 	device         int32
 }
 
-// executionSpans returns the shared executions by start.
+// executionSpans returns the shared executions by start. One of several steps, such as a batch that runs to its longest
+// answer, is divided among these.
 func (l *list) executionSpans() []executionSpan {
 	f := l.Forest
 	all := make([]executionSpan, len(f.Executions.List))
+	at := make([]int, len(all)) // the current step of each execution
 	for i := range all {
 		x := &f.Executions.List[i]
 		from, to := f.Start(x.Row), f.End(x.Row)
 		all[i] = executionSpan{Execution: x, from: from, to: to, first: to, last: from, device: math.MaxInt32}
+		at[i] = i
 	}
-	for r, x := range f.Executions.Of {
-		r := int32(r)
+	for _, r := range f.Devices.ByStart {
+		x := f.Executions.Of[r]
 		if x == trace.NoExecution || !f.CountsInSums(r) || f.Has(r, trace.FlagHost) {
 			continue
 		}
-		w := &all[x]
+		w := &all[at[x]]
+		switch {
+		case !f.Has(r, trace.FlagStep):
+		case w.busy > 0 && f.Step(r) > w.step && f.Start(r) >= w.last:
+			next := *w
+			w.to = w.last
+			next.from, next.first, next.last, next.busy, next.step = f.Start(r), next.to, f.Start(r), 0, f.Step(r)
+			at[x] = len(all)
+			all = append(all, next)
+			w = &all[at[x]]
+		default:
+			w.step = max(w.step, f.Step(r))
+		}
 		w.first = min(w.first, f.Start(r))
 		w.last = max(w.last, f.End(r))
 		w.busy += f.Duration(r)

@@ -20,7 +20,7 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 		return g.warm(v), nil
 	case Fuse:
 		return g.fuse(c.Select, v)
-	case Chunk, Replicas:
+	case Chunk, Replicas, Early:
 		return g.divided(c)
 	case Without:
 		return g.without(c.Select, v)
@@ -143,11 +143,16 @@ func (g *Graph) scaleHost(c Change, v *variant) (n int64, err error) {
 	return n, nil
 }
 
-// isBeforeExecution reports whether an edge to an operation is no time within a shared execution.
+// isBeforeExecution reports whether an edge to an operation is no time within a step of a shared execution.
 func (g *Graph) isBeforeExecution(e edge) bool {
 	x := g.executionOf(e.owner)
 	if x == trace.NoExecution {
 		return true
+	}
+	if node := e.from >> 1; node < g.g.Owned() && g.forest.Has(e.owner, trace.FlagStep) { // a batch of several steps
+		if r := g.g.owner[node]; g.forest.Has(r, trace.FlagStep) && g.forest.Step(r) != g.forest.Step(e.owner) {
+			return true
+		}
 	}
 	begin := g.begin[g.forest.Executions.List[x].Row]
 	return begin == none || g.g.At(e.from) <= g.g.At(begin)
@@ -178,7 +183,7 @@ func (g *Graph) shortenPauses(v *variant) int64 {
 		switch ns := v.Lag(e.index); {
 		case begins[e.to] && (e.kind == ofExecution || e.kind == ofRequest) || isShared && g.isBeforeExecution(e):
 			between = append(between, e.index)
-			if e.kind != ofRequest && ns > 0 {
+			if e.kind != ofRequest && ns > 0 && ns == g.g.slack(e.from, e.to) { // others have the usual lag of their kind
 				gaps = append(gaps, ns)
 			}
 		case ns <= 0 || !g.isUnrecorded(e) && !(isGap && turns[g.owner[e.owner]]):
@@ -397,12 +402,12 @@ func (g *Graph) leaveOut(isRoot map[int32]bool, v *variant) {
 func (g *Graph) divided(c Change) (n int64, err error) {
 	for _, e := range g.engines() {
 		for _, q := range e.Served {
-			if c.Kind == Replicas {
+			if c.Kind == Replicas || c.Kind == Early && g.g.slack(g.begin[q.Root], q.From) > 0 {
 				n++
 				continue
 			}
 			for _, l := range q.Loads[:q.Prompt] {
-				if l.Weight > c.Factor && !e.single {
+				if l.Weight > c.Factor && c.Kind == Chunk && !e.single {
 					n++
 				}
 			}

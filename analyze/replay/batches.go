@@ -9,6 +9,7 @@ import (
 	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/analyze/internal/batching"
+	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
 )
 
@@ -96,9 +97,18 @@ func (g *Graph) enginesOf() (all []*engine) {
 	for _, r := range g.roots {
 		byRoot[r] = nil
 	}
+	first := make(map[int32]int64)
+	for _, i := range byStart {
+		for _, r := range list[i].Requests {
+			if _, known := first[r]; !known {
+				first[r] = f.Start(list[i].Row)
+			}
+		}
+	}
+	came := requests.Came(f, g.owner, first)
 	ends := g.endsOfOwn()
 	for _, e := range all {
-		if !g.serve(e, byRoot, ends, tokens) {
+		if !g.serve(e, byRoot, came, ends, tokens) {
 			e.refuse()
 		}
 	}
@@ -167,12 +177,18 @@ func (g *Graph) endsOfOwn() map[int32][]int32 {
 	return ends
 }
 
+// turn is the time of a request on its first device.
+type turn struct {
+	batching.Step
+	device int32
+}
+
 // turns returns the single-request engines: an execution is the time from a request's first
-// operation to its last one, and its load. Requests wait for the one before. Those of loops do not.
+// operation, or the end of its recorded queue, to its last one, and its load. Requests wait for the one before. Those of
+// loops do not. The devices of a process are workers of one engine if a request waits for the first free one.
 func (g *Graph) turns(byRoot map[int32]*engine) (all []*engine) {
 	f := g.forest
-	byRequest := make(map[int32]*batching.Step)
-	devices := make(map[int32]int32)
+	byRequest := make(map[int32]*turn)
 	for r := range f.Rows() {
 		root := g.owner[r]
 		e, isRoot := byRoot[root]
@@ -182,72 +198,112 @@ func (g *Graph) turns(byRoot map[int32]*engine) (all []*engine) {
 		}
 		s := byRequest[root]
 		if s == nil {
-			s = &batching.Step{Row: root, From: g.begin[r], To: g.end[r], Execution: r, New: 1, Links: 1, Prompts: 1}
-			byRequest[root], devices[root] = s, f.Device(r)
+			step := batching.Step{Row: root, From: g.begin[r], To: g.end[r], Execution: r, New: 1, Links: 1, Prompts: 1}
+			s = &turn{step, f.Device(r)}
+			byRequest[root] = s
 		}
 		if g.g.slack(g.begin[r], s.From) > 0 {
-			s.From, s.Execution, devices[root] = g.begin[r], r, f.Device(r)
+			s.From, s.Execution, s.device = g.begin[r], r, f.Device(r)
 		}
 		if g.g.slack(s.To, g.end[r]) > 0 {
 			s.To = g.end[r]
 		}
 	}
-	byWorker := make(map[worker]*engine)
+	queued := make(map[int32]int32) // the ends of recorded queues
+	for r := range f.Rows() {
+		s := byRequest[g.owner[r]]
+		if s == nil || f.Has(r, trace.FlagOp) || g.end[r] == none || !requests.IsWait(f.RowName(r)) {
+			continue
+		}
+		last, known := queued[g.owner[r]]
+		if g.g.slack(g.end[r], s.From) >= 0 && (!known || g.g.slack(last, g.end[r]) > 0) {
+			queued[g.owner[r]] = g.end[r]
+		}
+	}
+	byProcess, byWorker := make(map[int32][]turn), make(map[worker][]turn)
+	var workers []worker
 	for _, root := range g.roots {
 		s := byRequest[root]
 		if s == nil {
 			continue
 		}
-		s.Start, s.End = g.g.At(s.From), g.g.At(s.To)
-		s.Load.Weight = float64(s.End - s.Start)
-		w := worker{g.process[root], devices[root]}
-		if byWorker[w] == nil {
-			byWorker[w] = &engine{single: true}
-			all = append(all, byWorker[w])
+		if end, known := queued[root]; known {
+			s.From, s.Execution = end, trace.NoExecution
 		}
-		byWorker[w].Steps = append(byWorker[w].Steps, *s)
+		s.Start, s.End = g.g.At(s.From), g.g.At(s.To)
+		w := worker{g.process[root], s.device}
+		if byWorker[w] == nil {
+			workers = append(workers, w)
+		}
+		byWorker[w] = append(byWorker[w], *s)
+		byProcess[w.process] = append(byProcess[w.process], *s)
 	}
-	return slices.DeleteFunc(all, func(e *engine) bool { return !g.takesTurns(e, byRoot) })
+	for _, w := range workers {
+		e := g.takesTurns(byProcess[w.process], byRoot)
+		if byProcess[w.process] = nil; e == nil && byRoot[byWorker[w][0].Row] == nil {
+			e = g.takesTurns(byWorker[w], byRoot)
+		}
+		if e != nil {
+			all = append(all, e)
+		}
+	}
+	return all
 }
 
-// takesTurns finds the requests of a single-request engine. It reports false if they are few, overlap, or rarely begin
-// right behind the one in front of them.
-func (g *Graph) takesTurns(e *engine, byRoot map[int32]*engine) bool {
+// takesTurns returns the engine of requests served one after the other on each device. It returns nil if they are few,
+// overlap, rarely begin right behind the one in front of them, wait beside a free device, or run one at a time.
+func (g *Graph) takesTurns(turns []turn, byRoot map[int32]*engine) *engine {
 	const few, right = 20, 10
-	slices.SortStableFunc(e.Steps, func(a, b batching.Step) int { return cmp.Compare(a.Start, b.Start) })
-	overlaps, behind, late := 0, 0, 0
-	for i := range e.Steps {
-		s := &e.Steps[i]
+	slices.SortStableFunc(turns, func(a, b turn) int { return cmp.Compare(a.Start, b.Start) })
+	overlaps, behind, late, skipped, beside := 0, 0, 0, 0, 0
+	e := &engine{single: true}
+	ends := make(map[int32]int64) // of the turn before on each device
+	for i := range turns {
+		s := &turns[i]
 		arrival := g.g.At(g.begin[s.Row])
-		if p := g.forest.Tree.Parent[s.Execution]; p != trace.NoRow && p != s.Row && g.begin[p] != none && // of its own turn
-			g.g.At(g.begin[p]) >= arrival && (i == 0 || g.g.At(g.begin[p]) >= e.Steps[i-1].End) {
-			s.From, s.Start = g.begin[p], g.g.At(g.begin[p])
-			s.Load.Weight = float64(s.End - s.Start)
-		}
-		s.Execution = trace.NoExecution
-		if i > 0 {
-			switch end := e.Steps[i-1].End; {
-			case s.Start < end:
-				overlaps++
-			case arrival >= end:
-			case right*(s.Start-end) <= s.Start-arrival:
-				behind++
-			default:
-				late++
+		end, known := ends[s.device]
+		if s.Execution != trace.NoExecution {
+			if p := g.forest.Tree.Parent[s.Execution]; p != trace.NoRow && p != s.Row && g.begin[p] != none && // of its own turn
+				g.g.At(g.begin[p]) >= arrival && (!known || g.g.At(g.begin[p]) >= end) {
+				s.From, s.Start = g.begin[p], g.g.At(g.begin[p])
 			}
 		}
+		switch {
+		case !known || arrival >= end:
+		case s.Start < end:
+			overlaps++
+		case right*(s.Start-end) <= s.Start-arrival:
+			behind++
+		default:
+			late++
+		}
+		for device, other := range ends {
+			if known && arrival < end && other < arrival-(s.Start-end) { // free for longer than one takes to its next turn
+				skipped++
+			}
+			if device != s.device && other > s.Start {
+				beside++
+			}
+		}
+		ends[s.device] = s.End
+		step := s.Step
+		step.Execution, step.Load.Weight = trace.NoExecution, float64(s.End-s.Start)
+		e.Steps = append(e.Steps, step)
 		e.Served = append(e.Served, batching.Request{
-			Root: s.Row, End: g.end[s.Row], Arrival: arrival, Duration: g.g.slack(g.begin[s.Row], g.end[s.Row]),
-			First: int32(i), Last: int32(i), Loads: []batching.Load{s.Load}, Prompt: 1,
+			Root: s.Row, From: g.begin[s.Row], End: g.end[s.Row], Arrival: arrival,
+			Duration: g.g.slack(g.begin[s.Row], g.end[s.Row]), First: int32(i), Last: int32(i),
+			Loads: []batching.Load{step.Load}, Prompt: 1,
 		})
 	}
-	if len(e.Steps) < enough || few*overlaps > len(e.Steps) || behind == 0 || late > behind {
-		return false
+	e.Places = len(ends)
+	if len(turns) < enough || few*overlaps > len(turns) || behind == 0 || late > behind || few*skipped > behind ||
+		e.Places > 1 && beside == 0 {
+		return nil
 	}
 	for i := range e.Served {
 		byRoot[e.Served[i].Root] = e
 	}
-	return true
+	return e
 }
 
 // enough is the least number of executions of an engine.
@@ -268,9 +324,12 @@ func (g *Graph) executionOf(r int32) int32 {
 }
 
 // serve finds the requests of an engine. It reports false if the executions are few or overlap, or link to requests
-// without a span or to requests that another engine works for, too. A request that another engine is done with comes from
-// there, at the end of its last operation in between, such as a transfer.
-func (g *Graph) serve(e *engine, byRoot map[int32]*engine, ends map[int32][]int32, tokens [][]int64) bool {
+// without a span or to requests that another engine works for, too. came has the rows at whose ends requests come to their
+// first engine. A request that another engine is done with comes from there, at the end of its last operation in between,
+// such as a transfer.
+func (g *Graph) serve(
+	e *engine, byRoot map[int32]*engine, came map[int32]int32, ends map[int32][]int32, tokens [][]int64,
+) bool {
 	e.number = make(map[int32]int)
 	number := e.number
 	read := make(map[int32]float64) // tokens of each request before
@@ -285,6 +344,9 @@ func (g *Graph) serve(e *engine, byRoot map[int32]*engine, ends map[int32][]int3
 				return false
 			case by != e:
 				arrived := g.begin[r]
+				if at := came[r]; by == nil && at != r && g.end[at] != none {
+					arrived = g.end[at]
+				}
 				if by != nil {
 					h := handOver{by, by.number[r], g.end[by.Steps[by.Served[by.number[r]].Last].Row]}
 					e.from = append(e.from, h)
@@ -302,8 +364,8 @@ func (g *Graph) serve(e *engine, byRoot map[int32]*engine, ends map[int32][]int3
 				byRoot[r] = e
 				number[r] = len(e.Served)
 				e.Served = append(e.Served, batching.Request{
-					Root: r, End: g.end[r], Arrival: min(s.Start, g.g.At(arrived)), Duration: g.g.slack(arrived, g.end[r]),
-					First: int32(i),
+					Root: r, From: arrived, End: g.end[r], Arrival: min(s.Start, g.g.At(arrived)),
+					Duration: g.g.slack(arrived, g.end[r]), First: int32(i),
 				})
 				s.New++
 			}
@@ -408,9 +470,16 @@ type again struct {
 	end  int64           // that of the run, 0 if engines do not end last
 }
 
-// formAgain predicts the requests of engines in a changed run, with at most chunk tokens of a prompt in an execution, and
-// replicas of each engine. If even is set, replicas get their requests in turn.
-func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool, chunk float64, replicas int, even bool) again {
+// forming says how engines form their batches: with at most chunk tokens of a prompt in an execution, and replicas of each.
+// If even is set, replicas get their requests in turn; if early is set, requests come to their engine as they begin.
+type forming struct {
+	chunk       float64
+	replicas    int
+	even, early bool
+}
+
+// formAgain predicts the requests of engines in a changed run.
+func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool, of forming) again {
 	out := again{ns: make(map[int32]int64)}
 	if len(g.engines()) == 0 {
 		return out
@@ -418,20 +487,31 @@ func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool, chunk fl
 	out.Batches = &Batches{}
 	var evenly map[int32]float64
 	evenEnd := 0.0
-	if even {
+	if of.even {
 		evenly, evenEnd = g.evenly(recorded, v, without)
 	}
-	late := make(map[int32]float64) // delays of requests from another engine
+	late := make(map[int32]float64) // delays of requests at their engines
 	for _, e := range g.engines() {
 		served := &e.Engine
-		if !math.IsInf(chunk, 1) && !e.single {
-			served = e.Chunked(chunk)
+		if !math.IsInf(of.chunk, 1) && !e.single {
+			served = e.Chunked(of.chunk)
 		}
 		plan := g.plan(e, recorded, v)
 		for _, q := range e.Served {
+			if _, known := late[q.Root]; !known {
+				before := v.Time(q.From) - v.Time(g.begin[q.Root])
+				if of.early {
+					before = 0
+				}
+				late[q.Root] = float64(before - g.g.slack(g.begin[q.Root], q.From))
+				if !without[q.Root] {
+					out.ns[q.Root] = before
+					out.sum += before
+				}
+			}
 			plan.Late = append(plan.Late, late[q.Root])
 		}
-		r := served.FormOn(replicas, plan, without)
+		r := served.FormOn(of.replicas, plan, without)
 		scale := float64(e.Sum) / e.formed.Sum
 		for i, q := range e.Served {
 			if ns, known := evenly[q.Root]; known {
@@ -481,16 +561,16 @@ func (g *Graph) warmEngines(v *variant) (n int64) {
 		}
 	}
 	for _, e := range g.engines() {
-		first := &e.Steps[0]
 		load := func(s *batching.Step) batching.Load {
 			if e.single {
 				return batching.Load{Weight: operations[s.Row]}
 			}
 			return s.Load
 		}
+		firsts := max(1, e.Places)
 		var others []batching.Sample
-		for i := range e.Steps[1:] {
-			if s := &e.Steps[i+1]; s.Class() == first.Class() {
+		for i := range e.Steps[firsts:] {
+			if s := &e.Steps[firsts+i]; s.Class() == e.Steps[0].Class() {
 				others = append(others, batching.Sample{Load: load(s), NS: float64(s.End - s.Start)})
 			}
 		}
@@ -498,16 +578,19 @@ func (g *Graph) warmEngines(v *variant) (n int64) {
 			continue
 		}
 		law := batching.Fit(others, batching.Load{}, batching.Load{Weight: 1})
-		factor := law.At(load(first)) / float64(max(1, first.End-first.Start))
-		isFirst := func(owner int32) bool {
-			return isRow(owner) && g.executionOf(owner) == first.Execution && (!e.single || g.owner[owner] == first.Row)
-		}
-		for e := range g.g.owned(isFirst) {
-			if lag := v.Lag(e.index); factor < 1 && lag != dropped {
-				v.Set(e.index, int64(factor*float64(lag)))
+		for i := range firsts {
+			first := &e.Steps[i]
+			factor := law.At(load(first)) / float64(max(1, first.End-first.Start))
+			isFirst := func(owner int32) bool {
+				return isRow(owner) && g.executionOf(owner) == first.Execution && (!e.single || g.owner[owner] == first.Row)
 			}
+			for e := range g.g.owned(isFirst) {
+				if lag := v.Lag(e.index); factor < 1 && lag != dropped {
+					v.Set(e.index, int64(factor*float64(lag)))
+				}
+			}
+			n++
 		}
-		n++
 	}
 	return n
 }

@@ -46,6 +46,8 @@ const (
 	// Replicas divides the requests of an engine, in turn, among Factor engines like it, written replicas=2, without a
 	// selection.
 	Replicas Kind = "replicas"
+	// Early lets requests come to their engine as they begin, without what they do before. It selects nothing.
+	Early Kind = "early"
 	// Without leaves out a request, written request=TRACE_ID.
 	Without Kind = "without"
 )
@@ -72,7 +74,7 @@ func (c Change) String() string {
 		return factor + " " + c.Select
 	case Host:
 		return strings.TrimSpace("host " + factor + " " + c.Select)
-	case Pauses, Warm:
+	case Pauses, Warm, Early:
 		return string(c.Kind)
 	case Chunk, Replicas:
 		return fmt.Sprintf("%s=%g", c.Kind, c.Factor)
@@ -83,7 +85,7 @@ func (c Change) String() string {
 }
 
 var errWhat = errors.New("a change is WHAT SELECT, such as \"0.5x matmul\"; WHAT is a factor such as 0.5x, remove, " +
-	"typical, roofline, rate=25GB/s, overlap, nowait, balance, fuse, host, pauses, warm, chunk=64, replicas=2 or without")
+	"typical, roofline, rate=25GB/s, overlap, nowait, balance, fuse, host, pauses, warm, early, chunk=64, replicas=2 or without")
 
 // Runs of operations of a stream, for [Fuse].
 const (
@@ -118,7 +120,7 @@ func Parse(text string) (c Change, err error) {
 			return c, fmt.Errorf("%q is no number of tokens such as chunk=64", text)
 		}
 		fallthrough
-	case c.Kind == Pauses || c.Kind == Warm:
+	case c.Kind == Pauses || c.Kind == Warm || c.Kind == Early:
 		if c.Select != "" {
 			err = fmt.Errorf("%q: %s selects nothing", text, what)
 		}

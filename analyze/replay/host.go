@@ -91,7 +91,8 @@ func (b *builder) host() {
 const silent = 100 * microsecond
 
 // handOver lets a silent thread go on after the last event of another thread of its process, if this is in the
-// second half of the silence. PyTorch's backward pass goes on so, on a thread of its own.
+// second half of the silence. PyTorch's backward pass goes on so, on a thread of its own. Threads of a server
+// have requests of their own.
 func (b *builder) handOver() {
 	byProcess, first := order.Group(int32(len(b.lanes.Values)), len(b.loops), nil, func(l int32) int32 {
 		if b.lanes.Values[l].thread == noThread {
@@ -103,7 +104,7 @@ func (b *builder) handOver() {
 	last := repeat(len(b.lanes.Values)) // the last point of each lane
 	for p := range b.loops {
 		lanes := byProcess[first[p]:first[p+1]]
-		if len(lanes) < 2 || len(lanes) > maxTracks {
+		if len(lanes) < 2 || len(lanes) > maxTracks || !b.loops[p] {
 			continue
 		}
 		if laneOf == nil {

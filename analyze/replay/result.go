@@ -127,9 +127,7 @@ func (g *Graph) replay(changes []Change) (*replayed, error) {
 	r := &p.Result
 	r.Changes = []Applied{}
 	spread := 0.0
-	chunk := math.Inf(1)
-	replicas := 1
-	even := false
+	of := forming{chunk: math.Inf(1), replicas: 1}
 	for _, c := range changes {
 		n, err := g.apply(c, p.changed)
 		if err != nil {
@@ -141,11 +139,13 @@ func (g *Graph) replay(changes []Change) (*replayed, error) {
 			rows, _ := g.request(c.Select)
 			maps.Copy(without, rows)
 		case c.Kind == Chunk:
-			chunk = min(chunk, c.Factor)
+			of.chunk = min(of.chunk, c.Factor)
 		case c.Kind == Replicas:
-			replicas *= int(c.Factor)
+			of.replicas *= int(c.Factor)
+		case c.Kind == Early:
+			of.early = true
 		case c.isEven():
-			even = true
+			of.even = true
 		case shared != p.changed:
 			_, _ = g.apply(c, shared)
 		}
@@ -159,7 +159,7 @@ func (g *Graph) replay(changes []Change) (*replayed, error) {
 	if shared != p.changed {
 		shared.Run()
 	}
-	formed := g.formAgain(recorded, shared, without, chunk, replicas, even)
+	formed := g.formAgain(recorded, shared, without, of)
 	r.Batches = formed.Batches
 	if formed.end > 0 {
 		r.Run.ReplayedNS = formed.end

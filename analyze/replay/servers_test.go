@@ -37,6 +37,42 @@ func alone(scale float64, servers, without int) (specs []tracetest.Spec, sum int
 	return specs, sum
 }
 
+// pooled simulates two workers with a device each that take requests from one queue, on threads of their own.
+func pooled(scale float64) (specs []tracetest.Spec, sum int64) {
+	var free [2]int64
+	for i := range int64(24) {
+		arrival := i * 6 * msec
+		w := 0
+		if free[1] < free[0] {
+			w = 1
+		}
+		start := max(arrival, free[w])
+		free[w] = start + int64(scale*float64(10*msec+i%3*4*msec))
+		in := byte(i + 1)
+		specs = append(specs, tracetest.SpanAt("POST", 1, 0, arrival, free[w]).In(in),
+			tracetest.OpAt("mlp", 2, 1, start, free[w]).In(in).On(fmt.Sprint("cuda:", w)))
+		sum += free[w] - arrival
+	}
+	return specs, sum
+}
+
+// tokenized simulates an engine whose requests take a time each before they come to it.
+func tokenized(before int64) (specs []tracetest.Spec, sum int64) {
+	free := int64(0)
+	for i := range int64(24) {
+		arrival := i * 10 * msec
+		start := max(arrival+before, free)
+		free = start + 7*msec + i%3*4*msec
+		in := byte(i + 1)
+		specs = append(specs, tracetest.SpanAt("POST", 1, 0, arrival, free).In(in),
+			tracetest.SpanAt("tokenize", 2, 1, arrival, arrival+before).In(in),
+			tracetest.SpanAt("step", 1, 0, start, free).In(50+in).To(in, 1),
+			tracetest.OpAt("mlp", 2, 1, start, free).In(50+in).On("cuda:0"))
+		sum += free - arrival
+	}
+	return specs, sum
+}
+
 // handedOver simulates an engine for prompts, a transfer, and an engine for the three tokens of all requests that have
 // come.
 func handedOver(scale float64) (specs []tracetest.Spec, sum int64) {
@@ -94,12 +130,18 @@ func TestServersRunAgainWithoutSharedStepsOrWithSeveralEngines(t *testing.T) {
 	_, ofOthers := alone(1, 1, 5)
 	over, ofOver := handedOver(1)
 	_, ofFaster := handedOver(0.6)
+	pool, ofPool := pooled(1)
+	_, ofHalfPool := pooled(0.5)
+	before, ofBefore := tokenized(4 * msec)
+	_, ofEarly := tokenized(0)
 	sixth := fmt.Sprint(tracetest.SpanAt("", 1, 0, 0, 1).In(6).TraceID())
 	for change, c := range map[string]struct {
 		specs      []tracetest.Spec
 		from, want int64
 	}{
 		"0.5x mlp":                 {single, ofSingle, ofHalf},
+		"0.50x mlp":                {pool, ofPool, ofHalfPool},
+		"early":                    {before, ofBefore, ofEarly},
 		"replicas=2":               {single, ofSingle, ofTwo},
 		"without request=" + sixth: {single, ofSingle, ofOthers},
 		"0.6x decode":              {over, ofOver, ofFaster},

@@ -25,6 +25,8 @@ type Alike struct {
 	// of the spans on the critical paths.
 	QueuedNS int64
 	QueuedIn map[string]int64
+	// IdleNS is the part of QueuedNS with an idle engine, such as a window for batches.
+	IdleNS int64
 	// BeforeNS is the requests' other time before their first operations: in spans ending before them, or before the
 	// engine had the request. BeforeIn divides it by the names of spans. Failed counts failed requests.
 	BeforeNS int64
@@ -73,6 +75,7 @@ func AlikeOf(f *trace.Forest) []Alike {
 			}
 			window := path.Window{Row: q.Root.Row, From: q.StartNS.V, To: q.StartNS.V + q.QueueingNS.V}
 			queued := queue.of(q)
+			a.IdleNS += queued.idle
 			walk.Run(f, window, nil, nil, func(row int32, from, to int64) {
 				ns := queued.within(from, to)
 				name := f.Node(row).Name()

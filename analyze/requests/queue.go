@@ -34,6 +34,7 @@ type queueFinder struct {
 type queued struct {
 	times    timeline.Times
 	from, to int64
+	idle     int64 // the part of times of a recorded span in which its engine runs nothing
 }
 
 // within returns the waiting time between from and to.
@@ -49,6 +50,27 @@ func isQueue(name string) bool { return hasWord(name, "queue", "queued", "queuei
 func IsWait(name string) bool {
 	return isQueue(name) ||
 		hasWord(name, "wait", "waiting", "pending", "admission", "schedule", "scheduling", "batching")
+}
+
+// Came returns where requests came to their engine, by row: the row of the last span below each that is over before its
+// first execution and no wait, or itself without one. first has the starts of the first executions.
+func Came(f *trace.Forest, owner []int32, first map[int32]int64) map[int32]int32 {
+	came := make(map[int32]int32)
+	for r := range f.Rows() {
+		of := owner[r]
+		if from, known := first[of]; known && of != r && f.Flags(r)&(trace.FlagOp|trace.FlagStart) == trace.FlagStart &&
+			f.End(r) <= from && !IsWait(f.RowName(r)) {
+			if last, known := came[of]; !known || f.End(r) > f.End(last) {
+				came[of] = r
+			}
+		}
+	}
+	for r := range first {
+		if _, known := came[r]; !known {
+			came[r] = r
+		}
+	}
+	return came
 }
 
 func hasWord(name string, of ...string) bool {
@@ -111,19 +133,22 @@ func (q *queueFinder) of(r *Request) (waited queued) {
 	if r.QueueingNS.Known {
 		waited.to = waited.from + r.QueueingNS.V
 	}
-	if spans := q.spans[r.Root.Row]; spans != nil {
-		slices.SortFunc(spans, func(a, b path.Window) int { return cmp.Compare(a.From, b.From) })
-		waited.from = max(waited.from, spans[0].From)
-		for _, w := range spans {
-			waited.times.Add(w.From, w.To)
-		}
-		return waited
-	}
 	var first *Execution
 	for _, p := range r.shared {
 		if e := p.execution; e.StartNS.Known && (first == nil || e.StartNS.V < first.StartNS.V) {
 			first = e
 		}
+	}
+	if spans := q.spans[r.Root.Row]; spans != nil {
+		slices.SortFunc(spans, func(a, b path.Window) int { return cmp.Compare(a.From, b.From) })
+		waited.from = max(waited.from, spans[0].From)
+		for _, w := range spans {
+			waited.times.Add(w.From, w.To)
+			if to := min(w.To, waited.to); first != nil && w.From < to {
+				waited.idle += to - w.From - q.engines[first].busy.Within(w.From, to)
+			}
+		}
+		return waited
 	}
 	begin := waited.to
 	if first != nil {

@@ -351,6 +351,36 @@ func (f *Forest) EnterService(service string) {
 	}
 }
 
+// JoinServices makes local roots below other spans a part of the request above. Where a trace has several of a name and
+// service, such as the calls of a session, each remains a request.
+func (f *Forest) JoinServices() {
+	f.Build()
+	type call struct{ top, span int32 }
+	var inner []int32
+	calls := make(map[call]int)
+	several := make(map[int32]bool) // by topmost row
+	top := noRows(f.Rows())
+	for r := range f.Tree.topDown() {
+		top[r] = r
+		if parent := f.Tree.Parent[r]; parent != NoRow {
+			top[r] = top[parent]
+			if f.Flags(r)&(FlagOp|FlagRemote) == FlagRemote {
+				c := call{top[r], f.Name(r)}
+				calls[c]++
+				several[top[r]] = several[top[r]] || calls[c] > 1
+				inner = append(inner, r)
+			}
+		}
+	}
+	for _, r := range inner {
+		if !several[top[r]] {
+			f.clearFlags(r, FlagRemote)
+			f.built.Store(false)
+		}
+	}
+	f.Build()
+}
+
 func (f *Forest) stampedSpans() map[int32]bool {
 	named := make(map[int32]bool)
 	for _, r := range f.Tree.stampRow {

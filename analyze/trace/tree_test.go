@@ -117,3 +117,23 @@ func TestVarieties(t *testing.T) {
 	all[5].InputShapes = []op.Shape{{}, nil, {op.Dynamic, 784}}
 	check.Equal(t, "values", all, table.Values)
 }
+
+// A service that a request calls is a part of the request. Several calls of a session remain requests.
+func TestJoinServices(t *testing.T) {
+	call := func(id uint64) tracetest.Spec {
+		s := tracetest.SpanAt("generate", id, 1, 10, 90).Of("engine")
+		s.Remote = true
+		return s
+	}
+	root := tracetest.SpanAt("POST", 1, 0, 0, 100).Of("gateway")
+	one := []tracetest.Spec{root, call(2), tracetest.OpAt("mlp", 9, 2, 20, 80)}
+	for n, want := range map[int][]int32{0: {0, 0, 0}, 1: {0, 1, 1, 3}} {
+		specs := one
+		if n > 0 {
+			specs = append(specs, call(3))
+		}
+		forest := tracetest.AddTo(New(), specs...)
+		forest.JoinServices()
+		check.Equal(t, "requests", want, forest.RequestOwners())
+	}
+}

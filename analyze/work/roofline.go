@@ -33,6 +33,18 @@ const (
 	BoundMemory  = "memory"
 )
 
+// OnTensorCores returns the part of their time for products of 32-bit numbers on tensor cores: at two thirds of the first
+// device's peak, with the same bytes, and at most 0.35. It is 0.35 without a roofline or a peak, too.
+func (r *Roofline) OnTensorCores(devices []peaks.Device) float64 {
+	const usual = 0.35
+	if r == nil || len(devices) == 0 || devices[0].TF32FLOPsPerSecond <= 0 {
+		return usual
+	}
+	p := &devices[0]
+	seconds := max(float64(r.FLOPs)*1.5/p.TF32FLOPsPerSecond, float64(r.MovedBytes)/p.BytesPerSecond)
+	return min(usual, seconds*1e9/float64(r.SumNS))
+}
+
 // Bounds adds up least times. Partial results contain it as JSON.
 type Bounds struct {
 	Count        int64    `json:"bound_count,omitempty"`

@@ -44,7 +44,9 @@ and its steps take. Without a change it says what the time is spent on.
     without         without a request, written request=TRACE_ID
     host 0.5x       all time of the host times 0.5; SELECT is rank=N or nothing
     pauses          long times without a record of the host as short as usual ones
-    warm            the first step as fast as the others; neither has a SELECT
+    warm            the first step as fast as the others
+    early           requests come to their engine as they begin; none of these has a
+                    SELECT
   -peaks FILE       the device's peak rates: a name or file as of optrace report
   -json             print JSON, schema optrace.whatif/v1
 ` + flags.FormatUsage + `

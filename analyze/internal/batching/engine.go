@@ -17,6 +17,7 @@ type Engine struct {
 	Largest, MostNew int       // the most requests in an execution, and in their first one
 	Mixed            bool      // executions have new and other requests
 	Alone            bool      // new requests wait until all others have ended
+	Places           int       // workers that take one request after the other from a queue, 0 for others
 	Budget           float64   // tokens of an execution, 0 if prompts are not divided to keep to it
 	HasAttention     bool      // all links have weights for attention
 	Delay            int64     // the shortest from an arrival to an execution
@@ -43,7 +44,7 @@ func (s *Step) Class() int { return min(1, s.Prompts) }
 // Request is a request of an engine.
 type Request struct {
 	Root              int32
-	End               int32 // the point of its answer, or of its way to another engine
+	From, End         int32 // the points of its arrival and of its answer, or of its ways from and to other engines
 	Arrival, Duration int64
 	First, Last       int32  // executions
 	Loads             []Load // by execution
@@ -100,12 +101,11 @@ func (e *Engine) findReady() {
 	}
 	isFull, isLimit, joins, waits := false, false, false, false
 	began, arrived := 0, 0
+	free := slices.Repeat([]int64{math.MinInt64}, max(1, e.Places)) // when each worker was
 	for i := range e.Steps {
 		s := &e.Steps[i]
-		before := int64(math.MinInt64)
-		if i > 0 {
-			before = e.Steps[i-1].End
-		}
+		before := slices.Min(free)
+		free[slices.Index(free, before)] = s.End
 		for arrived < len(e.Served) && e.Served[arrived].Arrival+e.Delay <= before {
 			arrived++
 		}

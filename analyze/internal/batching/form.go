@@ -60,18 +60,20 @@ func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
 		})
 		coming = slices.Insert(coming, place, i)
 	}
+	late := p.Late
+	if late == nil {
+		late = make([]float64, len(e.Served))
+	}
 	for i, q := range e.Served {
 		if e.Next == nil || !q.follows {
-			at := float64(q.Arrival)
-			if p.Late != nil {
-				at += p.Late[i]
-			}
-			arrive(i, at)
+			arrive(i, float64(q.Arrival)+late[i])
 		}
 	}
 	c := e.course()
-	now := math.Inf(-1)
+	free := slices.Repeat([]float64{math.Inf(-1)}, max(1, e.Places)) // when each worker is
 	for len(coming)+len(waiting)+len(running) > 0 {
+		now := slices.Min(free)
+		worker := slices.Index(free, now)
 		idle := 0
 		if len(waiting)+len(running) == 0 {
 			if ready := arrivals[coming[0]] + delay; ready > now {
@@ -110,6 +112,7 @@ func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
 		}
 		cost := take(&costs, class)
 		now += cost.At(sum)
+		free[worker] = now
 		r.Busy += cost.Device.At(sum)
 		for _, i := range batch {
 			if c.isDone(i) {
@@ -118,7 +121,8 @@ func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
 				r.Sum += r.Durations[i]
 				r.End = max(r.End, end)
 				if e.Next != nil && e.Next[i] >= 0 {
-					arrive(e.Next[i], end+float64(e.Served[e.Next[i]].Arrival-e.Served[i].EndsAt()))
+					k := e.Next[i]
+					arrive(k, end+float64(e.Served[k].Arrival-e.Served[i].EndsAt())+late[k])
 				}
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/op"
 )
 
@@ -162,4 +163,24 @@ func (g *Recording) FirstSteps(isOfStep func(r int32) bool) (s *Set, time func(r
 		}
 		return ns
 	}
+}
+
+// ShareOfPeak returns the share of the peak reached by calls with a bound, of calls above a least share: about as much as
+// others can reach. It is 0 without such calls.
+func ShareOfPeak(f *trace.Forest, bound string, least float64) float64 {
+	const perNS = 1000 // ps
+	var all, bounds float64
+	if f == nil {
+		return 0
+	}
+	for _, r := range f.Devices.ByStart {
+		ps := f.Work(r).Bound // below 0 by memory
+		ns := float64(max(ps, -ps)) / perNS
+		took := float64(f.Duration(r))
+		if (ps > 0) == (bound == work.BoundCompute) && ns <= took && ns > least*took {
+			all += took
+			bounds += ns
+		}
+	}
+	return bounds / max(1, all)
 }
