@@ -20,7 +20,8 @@ func spans(steps bool) (records []op.Record) {
 		for k, name := range []string{"forward", "update"} {
 			e := &op.Entry{
 				Operation: name, Kind: op.KindCompute, DeviceID: "cpu", Rank: op.Known(int64(0)), TraceID: root.TraceID,
-				ParentSpanID: root.SpanID, SpanID: op.SpanID{2, byte(k)}, Start: op.Known(at + int64(k)*4*ms), Duration: 4 * ms,
+				ParentSpanID: root.SpanID, SpanID: op.SpanID{2, byte(k)},
+				Start: op.Known(at + int64(k)*4*ms), Duration: 4 * ms,
 			}
 			if steps {
 				e.Step = op.Known(i)

@@ -58,7 +58,8 @@ func TestAStageThatWorksLonger(t *testing.T) {
 			for rank := range int64(4) {
 				at := 1e18 + n*20*ms + rank*ms
 				step := op.SpanID{1, byte(n), byte(rank)}
-				records = append(records, op.Record{Span: &op.Span{Name: "megatron.train_step", TraceID: op.TraceID{byte(rank + 1)},
+				records = append(records, op.Record{Span: &op.Span{
+					Name: "megatron.train_step", TraceID: op.TraceID{byte(rank + 1)},
 					SpanID: step, Start: op.Known(1e18 + n*20*ms), Duration: 19 * ms}})
 				for i := range int64(8) {
 					ns := 1000*us + r.Int64N(20*us)
@@ -67,8 +68,9 @@ func TestAStageThatWorksLonger(t *testing.T) {
 					}
 					records = append(records, op.Record{Entry: &op.Entry{
 						Operation: "megatron.microbatch.forward", Kind: op.KindCompute, DeviceID: "gpu", Rank: op.Known(rank),
-						TraceID: op.TraceID{byte(rank + 1)}, ParentSpanID: step, SpanID: op.SpanID{2, byte(n), byte(rank), byte(i)},
-						Start: op.Known(at + i*1500*us), Duration: ns,
+						TraceID: op.TraceID{byte(rank + 1)}, ParentSpanID: step,
+						SpanID: op.SpanID{2, byte(n), byte(rank), byte(i)},
+						Start:  op.Known(at + i*1500*us), Duration: ns,
 					}})
 				}
 			}

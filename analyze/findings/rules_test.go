@@ -210,7 +210,8 @@ func TestRules(t *testing.T) {
 				r.at += 4 * ms
 			}
 			r.records = append(r.records, op.Record{Entry: &op.Entry{
-				Operation: "gemm", Kind: op.KindCompute, DeviceID: "cuda:0", Rank: op.Known(int64(0)), Stream: op.Known(int64(7)),
+				Operation: "gemm", Kind: op.KindCompute, DeviceID: "cuda:0", Rank: op.Known(int64(0)),
+				Stream: op.Known(int64(7)),
 				Launch: op.Known(1_000_000_000 + r.at), Start: op.Known(1_000_005_000 + r.at), Duration: 50_000,
 			}})
 		})},
