@@ -238,8 +238,16 @@ func (g *Graph) turns(byRoot map[int32]*engine) (all []*engine) {
 		byWorker[w] = append(byWorker[w], *s)
 		byProcess[w.process] = append(byProcess[w.process], *s)
 	}
+	const most = 64 // workers of a queue, as each turn looks at all of them
+	devices := make(map[int32]int)
 	for _, w := range workers {
-		e := g.takesTurns(byProcess[w.process], byRoot)
+		devices[w.process]++
+	}
+	for _, w := range workers {
+		var e *engine
+		if devices[w.process] <= most {
+			e = g.takesTurns(byProcess[w.process], byRoot)
+		}
 		if byProcess[w.process] = nil; e == nil && byRoot[byWorker[w][0].Row] == nil {
 			e = g.takesTurns(byWorker[w], byRoot)
 		}

@@ -57,25 +57,6 @@ func (g *Recording) Balanced(s *Set) (time func(r int32, ns int64) int64) {
 	}
 }
 
-// Uneven returns by how much the most FLOPs of a device exceed the mean, as a part of it, over the calls of operations.
-func Uneven(f *trace.Forest) float64 {
-	var most, mean int64
-	for devices := range shared(f, func(r int32) bool { return f.IsDeviceSide(r) && f.Flops(r) > 0 }) {
-		var largest, sum int64
-		for _, rows := range devices {
-			flops := int64(0)
-			for _, r := range rows {
-				flops += f.Flops(r)
-			}
-			largest = max(largest, flops)
-			sum += flops
-		}
-		most += largest
-		mean += sum / int64(len(devices))
-	}
-	return float64(most)/float64(max(1, mean)) - 1
-}
-
 // shared yields the work of devices on an operation of an operator in a step, as the rows of each device by start. Where
 // the devices make as many calls, it yields the work of each call.
 func shared(f *trace.Forest, selected func(r int32) bool) iter.Seq[[][]int32] {
