@@ -4,9 +4,13 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/steps"
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
 
@@ -74,4 +78,100 @@ func (l *list) stepWorks() map[int64]float64 {
 		works[rows[i].StartNS.V] = of / max(1, s.n)
 	}
 	return works
+}
+
+// isStartUp reports whether the first call of an operation of the host keeps the device waiting, and later calls do not,
+// or the only one before a run that is short beside it. A wait for the device is none.
+func (l *list) isStartUp(h timeline.HostTime) bool {
+	n := l.timesCalled(h)
+	isFirst := n >= 2 && 10*h.FirstNS >= 9*h.TimeNS
+	isOnly := n == 1 && h.Longest.StartNS == l.Extent.StartNS && 10*(l.whole-h.Longest.HostNS) <= h.Longest.HostNS
+	return (isFirst || isOnly) && !l.isWaiting(h)
+}
+
+// isWaiting reports whether the host waits for a device in most of an operation's longest time.
+func (l *list) isWaiting(h timeline.HostTime) bool {
+	return 2*timeline.WaitNS(l.Forest, h.Longest.StartNS, h.Longest.StartNS+h.Longest.DurationNS) > h.Longest.HostNS
+}
+
+// startUp finds slow first calls of the host with fast later ones: contexts, libraries, kernels.
+func (l *list) startUp() []candidate {
+	var names []string
+	ns := l.startUpNS()
+	where := Where{Section: "idle"}
+	for _, h := range l.Extent.Host {
+		if l.isStartUp(h) && !l.inFirst(h.Longest) && len(names) < 3 {
+			if names == nil {
+				where = whereGap(h.Longest, h.Operation)
+			}
+			names = append(names, l.named(h.Operation)+" ("+units.Duration(h.FirstNS/l.devicesNum)+")")
+		}
+	}
+	if names == nil || len(l.Extent.Devices) == 0 {
+		return nil
+	}
+	f := says(FirstStep, where, "Start-up: the device waits %s for first calls, such as %s.",
+		l.part(ns), strings.Join(names, ", "))
+	f.Evidence = []Evidence{lasts("first calls", ns)}
+	f.Try = "warm up, and leave the start out of the recording"
+	return []candidate{{Finding: f, saving: replay.Saving{NS: ns}}}
+}
+
+// startUpNS returns the time of start-up on each device.
+func (l *list) startUpNS() (ns int64) {
+	for _, h := range l.Extent.Host {
+		if l.isStartUp(h) && !l.inFirst(h.Longest) {
+			ns += h.FirstNS
+		}
+	}
+	return ns / l.devicesNum
+}
+
+// firstStep finds a first step slower than the others.
+func (l *list) firstStep() (all []candidate) {
+	if s := l.First; s != nil {
+		more := s.ToNextNS.V - s.MedianNS
+		f := says(FirstStep, Where{Section: "steps", FromNS: op.Known(s.StartNS), ToNS: op.Known(s.EndNS)},
+			"The first step takes %s, the median of %s %s. It is start-up.", units.Duration(s.ToNextNS.V),
+			units.Plural(int64(s.Others), "other"), units.Duration(s.MedianNS))
+		f.Evidence = []Evidence{lasts("first step", s.ToNextNS.V), lasts("median", s.MedianNS)}
+		f.Try = "leave it out of the figures with -steady; warm up before measuring"
+		c := candidate{Finding: f, changes: change(replay.Warm, "")}
+		if l.byRequest || !l.replay(&c.saving, c.changes) || 2*c.saving.NS < more {
+			c.changes = nil
+			c.saving = replay.Saving{NS: more}
+			if !l.byRequest {
+				c.saving.LowNS = more
+				c.saving.HighNS = more
+			}
+		}
+		all = append(all, c)
+	}
+	engine := l.firstExecution()
+	others := len(l.longPrompts()) > 0 // delay requests
+	for i := range l.Alike {
+		a := &l.Alike[i]
+		if a.First != nil && l.First == nil && engine == nil && !l.isHeavy(a.First) && !others {
+			f := says(FirstStep, whereRequest(a.First), "The first %s takes %s, the median of the others %s. It is start-up.%s",
+				l.named(a.Name), units.Duration(a.First.DurationNS), units.Duration(a.First.MedianNS), cause(a.First))
+			f.Try = "leave it out of the figures; send a request before the traffic"
+			c := candidate{Finding: f, changes: change(replay.Warm, "")}
+			if !l.replay(&c.saving, c.changes) || c.saving.NS < a.First.BeyondNS { // of no engine that serves one after the other
+				c.changes = nil
+				c.saving = replay.Saving{NS: a.First.BeyondNS, HighNS: a.First.BeyondNS + a.QueuedNS} // others may wait for it
+				c.atMost = true
+			}
+			all = append(all, c)
+		}
+	}
+	return append(all, engine...)
+}
+
+// inFirst reports whether more than half of a gap lies in a first step with its own finding.
+func (l *list) inFirst(g timeline.HostGap) bool {
+	if l.First == nil {
+		return false
+	}
+	within := min(g.StartNS+g.DurationNS, l.First.EndNS) - max(g.StartNS, l.First.StartNS)
+	return 2*within > g.DurationNS
 }
