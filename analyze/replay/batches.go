@@ -148,7 +148,20 @@ func (g *Graph) enginesOf() (all []*engine) {
 	all = slices.DeleteFunc(all, func(e *engine) bool { return own[e] > e.Sum/little || e.Sum == 0 })
 	recorded := g.g.Recorded()
 	for _, e := range all {
-		e.laws.Fit(e.HasAttention, func(name int32) bool { return flops.IsAttention(f.Names.Operations.Values[name]) })
+		for i := range e.Steps {
+			if e.single { // without laws
+				break
+			}
+			s := &e.Steps[i]
+			host := int64(0)
+			g.partsOf(s, recorded, func(_ edge, ns int64, isOp bool) {
+				if !isOp {
+					host += ns
+				}
+			})
+			e.laws.Add(noName, s, host)
+		}
+		e.laws.Fit(e.HasAttention, func(name int32) bool { return name != noName && flops.IsAttention(f.Names.Operations.Values[name]) })
 		e.Learn()
 		e.formed = e.Form(g.plan(e, recorded, recorded), nil)
 	}
@@ -440,12 +453,12 @@ func (g *Graph) plan(e *engine, recorded, v *variant) batching.Plan {
 	for i := range e.Steps {
 		s := &e.Steps[i]
 		c := &p.Costs[i]
-		begin := s.From
-		g.g.back(v, s.To, v.Time(begin), func(edge edge, _, ns int64, ok bool) {
-			l := batching.Law{}
-			if ok && g.isTimeOf(edge) && g.executionOf(edge.owner) == s.Execution {
-				l = e.laws.Of(g.forest.Name(edge.owner), s)
+		g.partsOf(s, v, func(edge edge, ns int64, isOp bool) {
+			name := int32(noName)
+			if isOp {
+				name = g.forest.Name(edge.owner)
 			}
+			l := e.laws.Of(name, s)
 			if l.At(s.Load) < 1 {
 				l = batching.Law{Fixed: 1}
 			}
@@ -455,7 +468,7 @@ func (g *Graph) plan(e *engine, recorded, v *variant) batching.Plan {
 			c.Law = batching.Law{Per: batching.Load{Weight: c.Fixed / max(1, s.Load.Weight)}}
 		}
 		gap, changed := 0.0, 0.0
-		g.g.back(recorded, begin, s.Ready, func(edge edge, lag, ns int64, _ bool) {
+		g.g.back(recorded, s.From, s.Ready, func(edge edge, lag, ns int64, _ bool) {
 			if lag > 0 {
 				gap += float64(ns)
 				changed += float64(ns) * float64(max(0, v.Lag(edge.index))) / float64(lag)
@@ -467,6 +480,16 @@ func (g *Graph) plan(e *engine, recorded, v *variant) batching.Plan {
 		}
 	}
 	return p
+}
+
+// noName is the law of the host's time in executions.
+const noName = -1
+
+// partsOf calls part with the time of each operation of an execution on the path to its end, and of everything between them.
+func (g *Graph) partsOf(s *batching.Step, v *variant, part func(of edge, ns int64, isOp bool)) {
+	g.g.back(v, s.To, v.Time(s.From), func(of edge, _, ns int64, ok bool) {
+		part(of, ns, ok && g.isTimeOf(of) && g.executionOf(of.owner) == s.Execution)
+	})
 }
 
 // again is the prediction for all engines.
@@ -585,7 +608,7 @@ func (g *Graph) warmEngines(v *variant) (n int64) {
 		if len(others) == 0 {
 			continue
 		}
-		law := batching.Fit(others, batching.Load{}, batching.Load{Weight: 1})
+		law := batching.Fit(others, batching.Law{}, batching.Load{Weight: 1})
 		for i := range firsts {
 			first := &e.Steps[i]
 			factor := law.At(load(first)) / float64(max(1, first.End-first.Start))

@@ -52,7 +52,7 @@ func recorded(t *testing.T, file string) (operations []*op.Entry, weighed int64,
 // Every operation belongs to requests. Their shares add up to all operations, below the phases of each.
 func TestRequests(t *testing.T) {
 	file, output := record(t)
-	for _, part := range []string{" waited ", " behind the prompt of ", "With -batch 64 "} {
+	for _, part := range []string{" waited ", " behind ", "With -batch 64 "} {
 		if !strings.Contains(strings.Join(strings.Fields(output), " "), part) {
 			t.Errorf("no %q in\n%s", part, output)
 		}

@@ -11,16 +11,26 @@ func (e *Engine) course() course {
 	return course{e, make([]int, len(e.Served)), make([]float64, len(e.Served))}
 }
 
-// step adds an execution for requests, and returns its load and whether it reads a prompt. With a budget, the waiting
-// ones join while tokens are left, and step returns their number.
-func (c *course) step(requests, waiting []int, places int) (sum Load, isPrompt bool, joined int) {
+// noPrompt is the request of an execution without prompts.
+const noPrompt = -1
+
+// step adds an execution for requests, and returns its load and the request with the most of a prompt in it. With a budget,
+// the waiting ones join while tokens are left, and step returns their number.
+func (c *course) step(requests, waiting []int, places int) (sum Load, reads, joined int) {
+	reads = noPrompt
+	most := 0.0
+	add := func(i int, l Load, isPrompt bool) {
+		sum.Add(l, 1)
+		if isPrompt && (reads == noPrompt || l.Weight > most) {
+			reads, most = i, l.Weight
+		}
+	}
 	if c.Budget == 0 {
 		for _, i := range requests {
-			isPrompt = isPrompt || c.done[i] < c.Served[i].Prompt
-			sum.Add(c.Served[i].Loads[c.done[i]], 1)
+			add(i, c.Served[i].Loads[c.done[i]], c.done[i] < c.Served[i].Prompt)
 			c.done[i]++
 		}
-		return sum, isPrompt, 0
+		return sum, reads, 0
 	}
 	left := c.Budget
 	var prompts []int
@@ -29,7 +39,7 @@ func (c *course) step(requests, waiting []int, places int) (sum Load, isPrompt b
 			prompts = append(prompts, i)
 		} else {
 			l := q.Loads[q.Prompt+c.done[i]]
-			sum.Add(l, 1)
+			add(i, l, false)
 			left -= l.Weight
 			c.done[i]++
 		}
@@ -39,15 +49,14 @@ func (c *course) step(requests, waiting []int, places int) (sum Load, isPrompt b
 			break
 		}
 		l := c.Served[i].part(c.read[i], left)
-		sum.Add(l, 1)
+		add(i, l, true)
 		left -= l.Weight
 		c.read[i] += l.Weight
-		isPrompt = true
 		if k >= len(prompts) {
 			joined++
 		}
 	}
-	return sum, isPrompt, joined
+	return sum, reads, joined
 }
 
 // isDone reports whether a request has ended.

@@ -19,6 +19,7 @@ type Engine struct {
 	Alone            bool      // new requests wait until all others have ended
 	Places           int       // workers that take one request after the other from a queue, 0 for others
 	Budget           float64   // tokens of an execution, 0 if prompts are not divided to keep to it
+	divides          bool      // by a change
 	HasAttention     bool      // all links have weights for attention
 	Delay            int64     // the shortest from an arrival to an execution
 	Next             []int     // the request that the client of each sends after its answer, or -1; nil for other arrivals

@@ -29,7 +29,7 @@ type Formed struct {
 }
 
 // Form runs the engine again without some requests. The executions that read prompts take the recorded costs of such
-// executions in order, and so do all others.
+// executions in order, and so do all others. A part of a prompt divided by a change takes the cost of the prompt's own.
 func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
 	var costs, gaps [2]pool // by class, and by Idle
 	gap, changed := 0.0, 0.0
@@ -100,17 +100,22 @@ func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
 		if n == 0 || e.Mixed {
 			batch = running
 		}
-		sum, isPrompt, joined := c.step(batch, waiting, places)
+		sum, reads, joined := c.step(batch, waiting, places)
 		running = append(running, waiting[:joined]...)
 		waiting = waiting[joined:]
 		if joined > 0 {
 			batch = running
 		}
 		class := 0
-		if isPrompt {
+		if reads != noPrompt {
 			class = 1
 		}
-		cost := take(&costs, class)
+		var cost Cost
+		if e.divides && reads != noPrompt {
+			cost = p.Costs[e.Served[reads].First]
+		} else {
+			cost = take(&costs, class)
+		}
 		now += cost.At(sum)
 		free[worker] = now
 		r.Busy += cost.Device.At(sum)
@@ -230,6 +235,7 @@ func (e *Engine) Chunked(size float64) *Engine {
 	of := *e
 	if of.Budget == 0 || size < of.Budget {
 		of.Budget = size
+		of.divides = true
 	}
 	return &of
 }

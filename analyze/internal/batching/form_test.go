@@ -95,7 +95,7 @@ func TestFitOfTwoLoads(t *testing.T) {
 	}
 	tokens, pairs := batching.Load{Weight: 1}, batching.Load{Attention: 1}
 	at := batching.Load{Weight: 50, Attention: 1_000}
-	check.Equal(t, "both", 4_500., math.Round(batching.Fit(list, batching.Load{}, tokens, pairs).At(at)))
+	check.Equal(t, "both", 4_500., math.Round(batching.Fit(list, batching.Law{}, tokens, pairs).At(at)))
 	at.Attention = 200
-	check.Equal(t, "alike", 1_500., math.Round(batching.Fit(alike, batching.Load{}, tokens, pairs).At(at)))
+	check.Equal(t, "alike", 1_500., math.Round(batching.Fit(alike, batching.Law{}, tokens, pairs).At(at)))
 }

@@ -43,8 +43,8 @@ type Sample struct {
 }
 
 // Fit returns the law of samples by least squares, without the twentieth farthest from it. The time grows along one load or
-// two, and by slopes that are known. It grows along both only if no slope is negative.
-func Fit(list []Sample, known Load, along ...Load) (l Law) {
+// two, and by slopes that are known. It grows along both only if no slope is negative. A known fixed part is above 0.
+func Fit(list []Sample, known Law, along ...Load) (l Law) {
 	const rounds, least, part = 3, 3, 20
 	keep := list
 	for range rounds {
@@ -57,16 +57,19 @@ func Fit(list []Sample, known Load, along ...Load) (l Law) {
 }
 
 // fitTo is Fit for all samples.
-func fitTo(list []Sample, known Load, along []Load) (l Law) {
+func fitTo(list []Sample, known Law, along []Load) (l Law) {
 	of := func(k int, s Sample) float64 { // its load, or else its time
 		if k < len(along) {
 			return along[k].times(s.Load)
 		}
-		return s.NS - known.times(s.Load)
+		return s.NS - known.At(s.Load)
 	}
 	var means [3]float64
 	var products [3][3]float64 // of the differences from the means
 	for k := range len(along) + 1 {
+		if known.Fixed > 0 {
+			break // through the known part
+		}
 		for _, s := range list {
 			means[k] += of(k, s) / float64(len(list))
 		}
@@ -78,7 +81,7 @@ func fitTo(list []Sample, known Load, along []Load) (l Law) {
 			}
 		}
 	}
-	l = Law{means[len(along)], known}
+	l = Law{known.Fixed + means[len(along)], known.Per}
 	if len(along) == 2 {
 		const alike = 1e-6 // loads growing together are indistinguishable
 		p := &products
@@ -92,13 +95,16 @@ func fitTo(list []Sample, known Load, along []Load) (l Law) {
 			}
 			return one
 		}
-		l.Fixed = fixed
+		l.Fixed = known.Fixed + fixed
 		l.Per.Add(along[0], first)
 		l.Per.Add(along[1], second)
 		return l
 	}
 	if products[0][0] > 0 {
-		slope := max(0, min(products[0][1]/products[0][0], means[1]/means[0]))
+		slope := max(0, products[0][1]/products[0][0])
+		if known.Fixed == 0 {
+			slope = min(slope, means[1]/means[0])
+		}
 		l.Fixed -= slope * means[0]
 		l.Per.Add(along[0], slope)
 	}

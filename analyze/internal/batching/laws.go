@@ -7,8 +7,9 @@ import (
 
 // Laws are the times of operations by their names, in executions without and with prompts. The zero value has none.
 type Laws struct {
-	samples map[operation][]Sample
-	laws    map[operation]Law
+	times []timed
+	of    map[inStep]int // the place in times
+	laws  map[operation]Law
 }
 
 // operation is the name of an operation, in executions of a class.
@@ -17,38 +18,63 @@ type operation struct {
 	class int
 }
 
-// Add adds the time of an operation in an execution.
-func (l *Laws) Add(name int32, s *Step, ns int64) {
-	if l.samples == nil {
-		l.samples = make(map[operation][]Sample)
-	}
-	o := operation{name, s.Class()}
-	l.samples[o] = append(l.samples[o], Sample{s.Load, float64(ns)})
+// inStep is the name of an operation in an execution.
+type inStep struct {
+	name int32
+	step *Step
 }
 
-// Fit learns the laws of all operations added. Attention grows with the weights for it, everything else with the weights.
-// Without weights for attention, it grows with the weights and their pairs.
+// timed is the time of all operations with a name in an execution.
+type timed struct {
+	inStep
+	ns, operations float64
+}
+
+// Add adds the time of an operation in an execution.
+func (l *Laws) Add(name int32, s *Step, ns int64) {
+	if l.of == nil {
+		l.of = make(map[inStep]int)
+	}
+	in := inStep{name, s}
+	i, known := l.of[in]
+	if !known {
+		i = len(l.times)
+		l.of[in] = i
+		l.times = append(l.times, timed{inStep: in})
+	}
+	l.times[i].ns += float64(ns)
+	l.times[i].operations++
+}
+
+// Fit learns the laws of all operations added, from their mean time in each execution: products of all sizes have one name.
+// Attention grows with the weights for it, everything else with the weights. Without weights for attention, it grows with
+// the weights and their pairs.
 func (l *Laws) Fit(hasAttention bool, isAttention func(name int32) bool) {
+	samples := make(map[operation][]Sample)
+	for _, t := range l.times {
+		o := operation{t.name, t.step.Class()}
+		samples[o] = append(samples[o], Sample{t.step.Load, t.ns / t.operations})
+	}
 	pairs := Load{Attention: 1, Context: 1}
 	l.laws = make(map[operation]Law)
-	for o, list := range l.samples {
-		single := l.samples[operation{o.name, 0}]
+	for o, list := range samples {
+		single := samples[operation{o.name, 0}]
 		switch {
 		case !isAttention(o.name):
-			l.laws[o] = Fit(list, Load{}, Load{Weight: 1})
+			l.laws[o] = Fit(list, Law{}, Load{Weight: 1})
 		case !hasAttention:
-			l.laws[o] = Fit(list, Load{}, Load{Weight: 1}, pairs)
+			l.laws[o] = Fit(list, Law{}, Load{Weight: 1}, pairs)
 		case len(single) == 0:
-			l.laws[o] = Fit(list, Load{}, pairs)
+			l.laws[o] = Fit(list, Law{}, pairs)
 		default:
-			law := Fit(single, Load{}, Load{Context: 1})
+			law := Fit(single, Law{}, Load{Context: 1})
 			if o.class > 0 {
-				law = Fit(list, law.Per, Load{Attention: 1})
+				law = Fit(list, law, Load{Weight: 1}, Load{Attention: 1})
 			}
 			l.laws[o] = law
 		}
 	}
-	l.samples = nil
+	l.times, l.of = nil, nil
 }
 
 // Of returns the law of an operation in an execution, the zero law for an unknown operation.
