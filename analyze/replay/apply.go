@@ -145,7 +145,7 @@ func (g *Graph) scaleHost(c Change, v *variant) (n int64, err error) {
 
 // isBeforeExecution reports whether an edge to an operation is no time within a step of a shared execution.
 func (g *Graph) isBeforeExecution(e edge) bool {
-	x := g.executionOf(e.owner)
+	x := g.rows.ExecutionOf(e.owner)
 	if x == trace.NoExecution {
 		return true
 	}
@@ -172,21 +172,21 @@ func (g *Graph) shortenPauses(v *variant) int64 {
 	turns := make(map[int32]bool) // requests served one after the other
 	for _, x := range g.engines() {
 		for _, q := range x.Served {
-			turns[q.Root] = x.single
+			turns[q.Root] = x.Single
 		}
 	}
 	var gaps []int64
 	var between []int32
 	for e := range g.g.all() {
 		isGap := g.isGap(e)
-		isShared := isGap && g.executionOf(e.owner) != trace.NoExecution
+		isShared := isGap && g.rows.ExecutionOf(e.owner) != trace.NoExecution
 		switch ns := v.Lag(e.index); {
 		case begins[e.to] && (e.kind == ofExecution || e.kind == ofRequest) || isShared && g.isBeforeExecution(e):
 			between = append(between, e.index)
 			if e.kind != ofRequest && ns > 0 && ns == g.g.slack(e.from, e.to) { // others have the usual lag of their kind
 				gaps = append(gaps, ns)
 			}
-		case ns <= 0 || !g.isUnrecorded(e) && !(isGap && turns[g.owner[e.owner]]):
+		case ns <= 0 || !g.isUnrecorded(e) && !(isGap && turns[g.rows.Owner[e.owner]]):
 		case ns < int64(len(usual)):
 			usual[ns]++
 		default:
@@ -235,7 +235,7 @@ func (g *Graph) noWait(s *selection.Set, v *variant) {
 
 // warm shortens the operations of the first steps, and the first executions of engines.
 func (g *Graph) warm(v *variant) int64 {
-	isOfStep := func(r int32) bool { return g.executionOf(r) == trace.NoExecution }
+	isOfStep := func(r int32) bool { return g.rows.ExecutionOf(r) == trace.NoExecution }
 	s, usual := g.recording().FirstSteps(isOfStep)
 	g.limit(s, v, usual)
 	return s.Count + g.warmEngines(v)
@@ -388,11 +388,11 @@ func (g *Graph) leaveOut(isRoot map[int32]bool, v *variant) {
 		if lag == dropped {
 			continue
 		}
-		if x := f.ExecutionOf(e.owner, g.owner); x != trace.NoExecution {
+		if x := g.rows.Forest.ExecutionOf(e.owner, g.rows.Owner); x != trace.NoExecution {
 			if part, known := left[x]; known {
 				v.Set(e.index, int64(float64(lag)*part))
 			}
-		} else if isRoot[g.owner[e.owner]] {
+		} else if isRoot[g.rows.Owner[e.owner]] {
 			v.Set(e.index, min(lag, 0))
 		}
 	}
@@ -407,7 +407,7 @@ func (g *Graph) divided(c Change) (n int64, err error) {
 				continue
 			}
 			for _, l := range q.Loads[:q.Prompt] {
-				if l.Weight > c.Factor && c.Kind == Chunk && !e.single {
+				if l.Weight > c.Factor && c.Kind == Chunk && !e.Single {
 					n++
 				}
 			}

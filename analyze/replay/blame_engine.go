@@ -26,7 +26,7 @@ func (g *Graph) Blame(keep func(row int32) bool) *blame.Blames {
 	}
 	inEngine := make(map[int32]bool)
 	for _, e := range g.engines() {
-		if e.passes {
+		if e.Passes {
 			continue
 		}
 		s := newPinned(g, e)
@@ -186,7 +186,7 @@ const maxSaved = 20_000_000
 func (g *Graph) SavedByRequest(billed func(row int32) int64) map[int32]int64 {
 	saved := make(map[int32]int64)
 	for _, e := range g.engines() {
-		if e.single {
+		if e.Single {
 			continue
 		}
 		f := newPinned(g, e)
@@ -196,12 +196,12 @@ func (g *Graph) SavedByRequest(billed func(row int32) int64) map[int32]int64 {
 			number[f.Steps[i].Execution] = i
 		}
 		for r := range g.forest.Rows() {
-			i, known := number[g.executionOf(r)]
+			i, known := number[g.rows.ExecutionOf(r)]
 			if !known || !g.forest.Has(r, trace.FlagOp) || g.begin[r] == none || !g.isOnDevice(r) {
 				continue
 			}
 			s := &f.Steps[i]
-			l := e.laws.Of(g.forest.Name(r), s)
+			l := e.Laws.Of(g.forest.Name(r), s)
 			f.plan.Costs[i].Device.Add(l, 1)
 			whole += float64(billed(r))
 			lawful += l.At(s.Load)

@@ -48,7 +48,7 @@ func newAlone(g *Graph, rows []int32) *alone {
 // withoutRequest returns the execution or else the topmost row above a row without a recorded request, or none.
 func (g *Graph) withoutRequest(row int32) int32 {
 	f := g.forest
-	x := g.executionOf(row)
+	x := g.rows.ExecutionOf(row)
 	switch {
 	case g.begin[row] == none:
 		return none
@@ -58,7 +58,7 @@ func (g *Graph) withoutRequest(row int32) int32 {
 			return none
 		}
 		return f.Executions.List[x].Row
-	case g.owner[row] != trace.NoRow:
+	case g.rows.Owner[row] != trace.NoRow:
 		return none
 	}
 	for f.Tree.Parent[row] != trace.NoRow {
@@ -100,10 +100,10 @@ func (r *alone) requestsOf(o int32) []int32 {
 	if r.step[o] != none {
 		return []int32{^r.step[o]}
 	}
-	if x := r.graph.executionOf(o); x != trace.NoExecution {
+	if x := r.graph.rows.ExecutionOf(o); x != trace.NoExecution {
 		return r.graph.forest.Executions.List[x].Requests
 	}
-	return []int32{r.graph.owner[o]}
+	return []int32{r.graph.rows.Owner[o]}
 }
 
 // Without bounds each delay by the time of the operations left out: the graph cannot tell other waiting from theirs.

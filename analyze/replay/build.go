@@ -10,6 +10,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/loops"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/schedule"
+	"github.com/optrace/optrace/analyze/internal/serving"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/symbols"
@@ -22,10 +23,9 @@ type Graph struct {
 	g      points
 	// begin and end are the points of each row, or none.
 	begin, end  []int32
-	owner       []int32         // the request of each row
+	rows        serving.Rows
 	roots       []int32         // the rows of requests
 	process     []int32         // of each row
-	workers     []int32         // the first device of each shared execution, or none
 	devices     []bool          // by number, whether it is known
 	loops       []bool          // by process, whether its requests follow each other
 	ends        map[int32]int64 // of the host's part of overlapping steps, by root
@@ -65,16 +65,15 @@ type builder struct {
 // New returns the graph of a recording. Its points and edges are found when they are first needed.
 func New(f *trace.Forest) *Graph {
 	f.Build()
-	g := &Graph{forest: f, owner: f.RequestOwners()}
+	g := &Graph{forest: f, rows: serving.NewRows(f, f.RequestOwners())}
 	for _, k := range f.Devices.Keys {
 		g.devices = append(g.devices, !k.IsNone())
 	}
-	l := loops.Find(f, g.owner)
+	l := loops.Find(f, g.rows.Owner)
 	g.process = l.Process
 	g.loops = l.Loops
 	g.roots = l.Roots
 	g.ends = l.Ends
-	g.findWorkers()
 	g.build = sync.OnceFunc(g.complete)
 	g.engines = sync.OnceValue(g.enginesOf)
 	g.unexplained = sync.OnceValue(g.unexplainedOf)
@@ -135,7 +134,7 @@ func (g *Graph) placed(r int32) bool {
 }
 
 func (g *Graph) isExecution(r int32) bool {
-	return g.forest.ExecutionOf(r, g.owner) != trace.NoExecution
+	return g.forest.ExecutionOf(r, g.rows.Owner) != trace.NoExecution
 }
 
 // laneOf returns the number of the lane of a row's host.
@@ -147,9 +146,9 @@ func (b *builder) laneOf(r int32) int32 {
 	switch {
 	case l.thread != noThread:
 	case b.isExecution(r):
-		l.root = ofEngine - b.workers[b.executionOf(r)] - 1
-	case b.owner[r] != trace.NoRow && !b.loops[l.process]:
-		l.root = b.owner[r]
+		l.root = ofEngine - b.rows.Workers[b.rows.ExecutionOf(r)] - 1
+	case b.rows.Owner[r] != trace.NoRow && !b.loops[l.process]:
+		l.root = b.rows.Owner[r]
 	case !b.forest.Has(r, trace.FlagOp):
 		l.thread = b.threadOf(r)
 	}
@@ -437,7 +436,7 @@ func (b *builder) findExecuted() {
 
 // lastExecution returns the end of the last execution of a row's request before a time, for a row beside executions, or none.
 func (b *builder) lastExecution(r int32, at int64) int32 {
-	ends := b.executed[b.owner[r]]
+	ends := b.executed[b.rows.Owner[r]]
 	k := sort.Search(len(ends), func(k int) bool { return b.g.At(ends[k]) > at })
 	if k == 0 || b.isExecution(r) {
 		return none
@@ -463,7 +462,7 @@ func (b *builder) phases(executions []int32) {
 		}
 	}
 	for r := range f.Rows() {
-		root := b.owner[r]
+		root := b.rows.Owner[r]
 		if len(executions) == 0 || b.begin[r] == none || root == r || b.executed[root] == nil || b.isExecution(r) {
 			continue
 		}

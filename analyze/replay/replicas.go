@@ -48,7 +48,7 @@ func (g *Graph) Replicas() (all []Replica) {
 	}
 	took, usual := make([][16]float64, len(group)), make([][16]float64, len(group))
 	for r := range f.Rows() {
-		p, known := places[g.executionOf(r)]
+		p, known := places[g.rows.ExecutionOf(r)]
 		if !known || !f.Has(r, trace.FlagOp) || g.begin[r] == none || !g.isOnDevice(r) {
 			continue
 		}
@@ -59,7 +59,7 @@ func (g *Graph) Replicas() (all []Replica) {
 		b := p.step * len(took[0]) / len(e.Steps)
 		took[p.engine][b] += float64(f.Duration(r))
 		for _, o := range group {
-			usual[p.engine][b] += o.laws.Of(f.Name(r), s).At(s.Load) / float64(len(group))
+			usual[p.engine][b] += o.Laws.Of(f.Name(r), s).At(s.Load) / float64(len(group))
 		}
 	}
 	const millionths = 1e6

@@ -1,0 +1,149 @@
+package serving
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/optrace/optrace/analyze/internal/batching"
+	"github.com/optrace/optrace/analyze/requests"
+	"github.com/optrace/optrace/analyze/trace"
+)
+
+// turn is the time of a request on its first device.
+type turn struct {
+	batching.Step
+	device int32
+}
+
+// turns returns the single-request engines: an execution is the time from a request's first operation, or the end of its
+// recorded queue, to its last one, and its load. Requests wait for the one before. Those of loops do not. The devices of a
+// process are workers of one engine if a request waits for the first free one.
+func (r *finder) turns() (all []*Engine) {
+	f := r.Forest
+	byRequest := make(map[int32]*turn)
+	for row := range f.Rows() {
+		root := r.Owner[row]
+		e, isRoot := r.byRoot[root]
+		if r.Begin[row] == none || !f.CountsInSums(row) || !isRoot || e != nil || r.Loops[r.Process[root]] ||
+			r.ExecutionOf(row) != trace.NoExecution {
+			continue
+		}
+		s := byRequest[root]
+		if s == nil {
+			s = &turn{device: f.Device(row), Step: batching.Step{
+				Row: root, From: r.Begin[row], To: r.End[row], Execution: row, New: 1, Links: 1, Prompts: 1,
+			}}
+			byRequest[root] = s
+		}
+		if r.slack(r.Begin[row], s.From) > 0 {
+			s.From, s.Execution, s.device = r.Begin[row], row, f.Device(row)
+		}
+		if r.slack(s.To, r.End[row]) > 0 {
+			s.To = r.End[row]
+		}
+	}
+	queued := make(map[int32]int32) // the ends of recorded queues
+	for row := range f.Rows() {
+		s := byRequest[r.Owner[row]]
+		if s == nil || f.Has(row, trace.FlagOp) || r.End[row] == none || !requests.IsWait(f.RowName(row)) {
+			continue
+		}
+		last, known := queued[r.Owner[row]]
+		if r.slack(r.End[row], s.From) >= 0 && (!known || r.slack(last, r.End[row]) > 0) {
+			queued[r.Owner[row]] = r.End[row]
+		}
+	}
+	byProcess, byWorker := make(map[int32][]turn), make(map[worker][]turn)
+	var workers []worker
+	for _, root := range r.Roots {
+		s := byRequest[root]
+		if s == nil {
+			continue
+		}
+		if end, known := queued[root]; known {
+			s.From, s.Execution = end, trace.NoExecution
+		}
+		s.Start, s.End = r.At(s.From), r.At(s.To)
+		w := worker{r.Process[root], s.device}
+		if byWorker[w] == nil {
+			workers = append(workers, w)
+		}
+		byWorker[w] = append(byWorker[w], *s)
+		byProcess[w.process] = append(byProcess[w.process], *s)
+	}
+	const most = 64 // workers of a queue, as each turn looks at all of them
+	devices := make(map[int32]int)
+	for _, w := range workers {
+		devices[w.process]++
+	}
+	for _, w := range workers {
+		var e *Engine
+		if devices[w.process] <= most {
+			e = r.takesTurns(byProcess[w.process])
+		}
+		if byProcess[w.process] = nil; e == nil && r.byRoot[byWorker[w][0].Row] == nil {
+			e = r.takesTurns(byWorker[w])
+		}
+		if e != nil {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// takesTurns returns the engine of requests served one after the other on each device. It returns nil if they are few,
+// overlap, rarely begin right behind the one in front of them, wait beside a free device, or run one at a time.
+func (r *finder) takesTurns(turns []turn) *Engine {
+	const few, right = 20, 10
+	slices.SortStableFunc(turns, func(a, b turn) int { return cmp.Compare(a.Start, b.Start) })
+	overlaps, behind, late, skipped, beside := 0, 0, 0, 0, 0
+	e := &Engine{Single: true}
+	ends := make(map[int32]int64) // of the turn before on each device
+	for i := range turns {
+		s := &turns[i]
+		arrival := r.At(r.Begin[s.Row])
+		end, known := ends[s.device]
+		if s.Execution != trace.NoExecution {
+			p := r.Forest.Tree.Parent[s.Execution] // of its own turn
+			if p != trace.NoRow && p != s.Row && r.Begin[p] != none &&
+				r.At(r.Begin[p]) >= arrival && (!known || r.At(r.Begin[p]) >= end) {
+				s.From, s.Start = r.Begin[p], r.At(r.Begin[p])
+			}
+		}
+		switch {
+		case !known || arrival >= end:
+		case s.Start < end:
+			overlaps++
+		case right*(s.Start-end) <= s.Start-arrival:
+			behind++
+		default:
+			late++
+		}
+		for device, other := range ends {
+			if known && arrival < end && other < arrival-(s.Start-end) { // free for longer than one takes to its next turn
+				skipped++
+			}
+			if device != s.device && other > s.Start {
+				beside++
+			}
+		}
+		ends[s.device] = s.End
+		step := s.Step
+		step.Execution, step.Load.Weight = trace.NoExecution, float64(s.End-s.Start)
+		e.Steps = append(e.Steps, step)
+		e.Served = append(e.Served, batching.Request{
+			Root: s.Row, From: r.Begin[s.Row], End: r.End[s.Row], Arrival: arrival,
+			Duration: r.slack(r.Begin[s.Row], r.End[s.Row]), First: int32(i), Last: int32(i),
+			Loads: []batching.Load{step.Load}, Prompt: 1,
+		})
+	}
+	e.Places = len(ends)
+	if len(turns) < enough || few*overlaps > len(turns) || behind == 0 || late > behind || few*skipped > behind ||
+		e.Places > 1 && beside == 0 {
+		return nil
+	}
+	for i := range e.Served {
+		r.byRoot[e.Served[i].Root] = e
+	}
+	return e
+}
