@@ -50,10 +50,10 @@ func (g *Graph) enginesOf() (all []*engine) {
 					host += ns
 				}
 			})
-			e.Laws.Add(noName, s, host)
+			e.Laws.Add(batching.Host, s, host)
 		}
 		names := g.forest.Names.Operations.Values
-		e.Laws.Fit(e.HasAttention, func(name int32) bool { return name != noName && flops.IsAttention(names[name]) })
+		e.Laws.Fit(&e.Engine.Engine, func(name int32) bool { return flops.IsAttention(names[name]) })
 		if e.formed = e.Form(g.plan(e, recorded, recorded), nil); e.formed.Sum > 0 {
 			all = append(all, e)
 		}
@@ -72,11 +72,13 @@ func (g *Graph) plan(e *engine, recorded, v *variant) batching.Plan {
 		s := &e.Steps[i]
 		c := &p.Costs[i]
 		g.partsOf(s, v, func(edge edge, ns int64, isOp bool) {
-			name := int32(noName)
-			if isOp {
-				name = g.forest.Name(edge.owner)
+			l := e.Laws.Of(batching.Host, s)
+			switch {
+			case isOp && e.IsLater(edge.owner):
+				l = batching.Law{Per: batching.Load{Steps: 1}}
+			case isOp:
+				l = e.Laws.Of(g.forest.Name(edge.owner), s)
 			}
-			l := e.Laws.Of(name, s)
 			if l.At(s.Load) < 1 {
 				l = batching.Law{Fixed: 1}
 			}
@@ -99,9 +101,6 @@ func (g *Graph) plan(e *engine, recorded, v *variant) batching.Plan {
 	}
 	return p
 }
-
-// noName is the law of the host's time in executions.
-const noName = -1
 
 // partsOf calls part with the time of each operation of an execution on the path to its end, and of everything between them.
 func (g *Graph) partsOf(s *batching.Step, v *variant, part func(of edge, ns int64, isOp bool)) {

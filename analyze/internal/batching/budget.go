@@ -19,8 +19,9 @@ const noPrompt = -1
 func (c *course) step(requests, waiting []int, places int) (sum Load, reads, joined int) {
 	reads = noPrompt
 	most := 0.0
+	var loads []Load
 	add := func(i int, l Load, isPrompt bool) {
-		sum.Add(l, 1)
+		loads = append(loads, l)
 		if isPrompt && (reads == noPrompt || l.Weight > most) {
 			reads, most = i, l.Weight
 		}
@@ -30,7 +31,7 @@ func (c *course) step(requests, waiting []int, places int) (sum Load, reads, joi
 			add(i, c.Served[i].Loads[c.done[i]], c.done[i] < c.Served[i].Prompt)
 			c.done[i]++
 		}
-		return sum, reads, 0
+		return c.Together(loads), reads, 0
 	}
 	left := c.Budget
 	var prompts []int
@@ -56,7 +57,7 @@ func (c *course) step(requests, waiting []int, places int) (sum Load, reads, joi
 			joined++
 		}
 	}
-	return sum, reads, joined
+	return c.Together(loads), reads, joined
 }
 
 // isDone reports whether a request has ended.

@@ -17,6 +17,7 @@ type Engine struct {
 	Largest, MostNew int       // the most requests in an execution, and in their first one
 	Mixed            bool      // executions have new and other requests
 	Alone            bool      // new requests wait until all others have ended
+	ToLongest        bool      // an execution pads prompts to the largest, and runs until its longest answer
 	Places           int       // workers that take one request after the other from a queue, 0 for others
 	Budget           float64   // tokens of an execution, 0 if prompts are not divided to keep to it
 	divides          bool      // by a change
@@ -52,6 +53,22 @@ type Request struct {
 	Prompt            int    // executions
 	tokens            Load   // of the prompt
 	follows           bool   // the next of another one
+}
+
+// Together returns the load of requests in one execution.
+func (e *Engine) Together(loads []Load) (sum Load) {
+	for _, l := range loads {
+		if e.ToLongest {
+			sum.Weight = max(sum.Weight, l.Weight)
+			sum.Steps = max(sum.Steps, l.Steps)
+		} else {
+			sum.Add(l, 1)
+		}
+	}
+	if e.ToLongest {
+		sum.Weight *= float64(len(loads))
+	}
+	return sum
 }
 
 // EndsAt returns the recorded time of the answer.

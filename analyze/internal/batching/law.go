@@ -7,18 +7,19 @@ import (
 )
 
 // Load is the work of an execution: the weights of its links, those for attention in prompts, and those for attention
-// behind prompts.
-type Load struct{ Weight, Attention, Context float64 }
+// behind prompts. Of an engine that runs batches to their longest answer it is the padded prompts and the steps.
+type Load struct{ Weight, Attention, Context, Steps float64 }
 
 // Add adds times a load.
 func (l *Load) Add(o Load, times float64) {
 	l.Weight += times * o.Weight
 	l.Attention += times * o.Attention
 	l.Context += times * o.Context
+	l.Steps += times * o.Steps
 }
 
 func (l Load) times(o Load) float64 {
-	return l.Weight*o.Weight + l.Attention*o.Attention + l.Context*o.Context
+	return l.Weight*o.Weight + l.Attention*o.Attention + l.Context*o.Context + l.Steps*o.Steps
 }
 
 // Law is the time of an operation by the load of its execution, in ns.

@@ -46,10 +46,13 @@ func (l *Laws) Add(name int32, s *Step, ns int64) {
 	l.times[i].operations++
 }
 
+// Host is the name of the host's time in executions.
+const Host = -1
+
 // Fit learns the laws of all operations added, from their mean time in each execution: products of all sizes have one name.
 // Attention grows with the weights for it, everything else with the weights. Without weights for attention, it grows with
-// the weights and their pairs.
-func (l *Laws) Fit(hasAttention bool, isAttention func(name int32) bool) {
+// the weights and their pairs. The host's time grows with the steps of an engine that has several in an execution.
+func (l *Laws) Fit(e *Engine, isAttention func(name int32) bool) {
 	samples := make(map[operation][]Sample)
 	for _, t := range l.times {
 		o := operation{t.name, t.step.Class()}
@@ -60,9 +63,11 @@ func (l *Laws) Fit(hasAttention bool, isAttention func(name int32) bool) {
 	for o, list := range samples {
 		single := samples[operation{o.name, 0}]
 		switch {
-		case !isAttention(o.name):
+		case o.name == Host && e.ToLongest:
+			l.laws[o] = Fit(list, Law{}, Load{Steps: 1})
+		case o.name == Host || e.ToLongest || !isAttention(o.name):
 			l.laws[o] = Fit(list, Law{}, Load{Weight: 1})
-		case !hasAttention:
+		case !e.HasAttention:
 			l.laws[o] = Fit(list, Law{}, Load{Weight: 1}, pairs)
 		case len(single) == 0:
 			l.laws[o] = Fit(list, Law{}, pairs)

@@ -15,8 +15,9 @@ import (
 type Engine struct {
 	batching.Engine
 	Laws    batching.Laws
-	Single  bool          // serves one request after the other, without shared executions
-	Passes  bool          // requests come from another engine, or go to one
+	Single  bool // serves one request after the other, without shared executions
+	Passes  bool // requests come from another engine, or go to one
+	steps   *steps
 	number  map[int32]int // of each request until requests are sorted
 	from    []handOver    // requests from other engines
 	refused bool          // does not explain its requests
@@ -63,6 +64,7 @@ func (rec *Recording) Find() []*Engine {
 	}
 	all = append(all, r.turns()...)
 	all = slices.DeleteFunc(all, func(e *Engine) bool { return e.refused })
+	r.findToLongest(all)
 	for _, e := range all {
 		e.Count()
 	}
@@ -138,7 +140,7 @@ func (r *finder) measure(all []*Engine) []*Engine {
 			if !e.Passes {
 				own[e] += f.Duration(row)
 			}
-		case steps[x] != nil:
+		case steps[x] != nil && !e.IsLater(row):
 			e.Laws.Add(f.Name(row), steps[x], f.Duration(row))
 		}
 	}
