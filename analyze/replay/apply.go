@@ -158,8 +158,8 @@ func (g *Graph) isBeforeExecution(e edge) bool {
 	return begin == none || g.g.At(e.from) <= g.g.At(begin)
 }
 
-// shortenPauses shortens the pauses of hosts to their usual time between two events. Those of engines are many times
-// their usual time between two executions.
+// shortenPauses shortens the pauses of hosts to their usual time between two events. Those of engines are many times their
+// usual time between two executions, or between the passes of one.
 func (g *Graph) shortenPauses(v *variant) int64 {
 	const long, longer = 100 * microsecond, 8
 	usual := make(times, long+1)
@@ -175,16 +175,22 @@ func (g *Graph) shortenPauses(v *variant) int64 {
 			turns[q.Root] = x.Single
 		}
 	}
-	var gaps []int64
-	var between []int32
+	var gaps [2][]int64 // between executions, and within them
+	var between [2][]int32
 	for e := range g.g.all() {
 		isGap := g.isGap(e)
-		isShared := isGap && g.rows.ExecutionOf(e.owner) != trace.NoExecution
+		isShared := isRow(e.owner) && g.rows.ExecutionOf(e.owner) != trace.NoExecution
+		isWithin := isShared && g.isUnrecorded(e)
 		switch ns := v.Lag(e.index); {
-		case begins[e.to] && (e.kind == ofExecution || e.kind == ofRequest) || isShared && g.isBeforeExecution(e):
-			between = append(between, e.index)
+		case begins[e.to] && (e.kind == ofExecution || e.kind == ofRequest) ||
+			isShared && isGap && g.isBeforeExecution(e) || isWithin:
+			place := 0
+			if isWithin {
+				place = 1
+			}
+			between[place] = append(between[place], e.index)
 			if e.kind != ofRequest && ns > 0 && ns == g.g.slack(e.from, e.to) { // others have the usual lag of their kind
-				gaps = append(gaps, ns)
+				gaps[place] = append(gaps[place], ns)
 			}
 		case ns <= 0 || !g.isUnrecorded(e) && !(isGap && turns[g.rows.Owner[e.owner]]):
 		case ns < int64(len(usual)):
@@ -198,13 +204,16 @@ func (g *Graph) shortenPauses(v *variant) int64 {
 		v.Set(e, median)
 	}
 	n := int64(len(pauses))
-	if len(gaps) > 0 {
-		median = sketch.Median(gaps)
-	}
-	for _, e := range between {
-		if lag := v.Lag(e); lag > max(long, longer*median) {
-			v.Set(e, median)
-			n++
+	for place, edges := range between {
+		usual := median
+		if len(gaps[place]) > 0 {
+			usual = sketch.Median(gaps[place])
+		}
+		for _, e := range edges {
+			if lag := v.Lag(e); lag > max(long, longer*usual) {
+				v.Set(e, usual)
+				n++
+			}
 		}
 	}
 	return n
