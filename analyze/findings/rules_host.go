@@ -196,9 +196,8 @@ func (l *list) before() (all []candidate) {
 		f.Try = "profile what a request does before it reaches the engine: parsing, tokens, checks, the network"
 		c := candidate{Finding: f, changes: change(replay.Early, ""), atMost: true}
 		if !l.replay(&c.saving, c.changes) || 2*c.saving.NS < a.BeforeNS { // of no engine that forms batches
-			c.changes, c.saving = nil, replay.Saving{NS: a.BeforeNS}
+			c.changes, c.saving = nil, replay.Saving{NS: a.BeforeNS, HighNS: a.BeforeNS + a.QueuedNS}
 		}
-		c.saving.HighNS = max(c.saving.HighNS, a.BeforeNS+a.QueuedNS)
 		all = append(all, c)
 	}
 	return all

@@ -120,8 +120,17 @@ func (g *Graph) scaleHost(c Change, v *variant) (n int64, err error) {
 			return 0, &UnknownError{Select: c.Select}
 		}
 	}
+	isQueue := make(map[int32]bool) // no work of a host
+	for _, x := range g.engines() {
+		for _, r := range x.Queues {
+			isQueue[r] = true
+		}
+	}
 	for e := range g.g.all() {
 		lag := v.Lag(e.index)
+		if isQueue[e.owner] {
+			continue
+		}
 		isHost := e.kind == onThread || e.kind == ofRequest || e.kind == ofExecution || e.kind == whileHeld ||
 			(e.kind == afterWait && g.isUnrecorded(e) ||
 				(e.kind == onStream || e.kind == afterLaunch) && !g.forest.Has(e.owner, trace.FlagLaunch)) &&
@@ -411,7 +420,7 @@ func (g *Graph) leaveOut(isRoot map[int32]bool, v *variant) {
 func (g *Graph) divided(c Change) (n int64, err error) {
 	for _, e := range g.engines() {
 		for _, q := range e.Served {
-			if c.Kind == Replicas || c.Kind == Early && g.g.slack(g.begin[q.Root], q.From) > 0 {
+			if c.Kind == Replicas || c.Kind == Early && (e.Single || g.g.slack(g.begin[q.Root], q.From) > 0) {
 				n++
 				continue
 			}

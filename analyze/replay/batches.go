@@ -50,20 +50,20 @@ func (g *Graph) enginesOf() (all []*engine) {
 					host += ns
 				}
 			})
-			e.Laws.Add(batching.Host, s, host)
+			e.Laws.Add(batching.Host, s, host, false)
 		}
 		names := g.forest.Names.Operations.Values
 		e.Laws.Fit(&e.Engine.Engine, func(name int32) bool { return flops.IsAttention(names[name]) })
-		if e.formed = e.Form(g.plan(e, recorded, recorded), nil); e.formed.Sum > 0 {
+		if e.formed = e.Form(g.plan(e, recorded, recorded, false), nil); e.formed.Sum > 0 {
 			all = append(all, e)
 		}
 	}
 	return all
 }
 
-// plan returns the costs in a changed run. The path to the end of an execution
-// tells the parts of its operations.
-func (g *Graph) plan(e *engine, recorded, v *variant) batching.Plan {
+// plan returns the costs in a changed run. The path to the end of an execution tells the parts of its operations. Where
+// requests are early, the turn of one begins with its first operation.
+func (g *Graph) plan(e *engine, recorded, v *variant, early bool) batching.Plan {
 	p := batching.Plan{Costs: make([]batching.Cost, len(e.Steps)), Tails: make([]float64, len(e.Served))}
 	for i, q := range e.Served {
 		p.Tails[i] = float64(max(0, v.Time(q.End)-v.Time(e.Steps[q.Last].To)))
@@ -71,11 +71,15 @@ func (g *Graph) plan(e *engine, recorded, v *variant) batching.Plan {
 	for i := range e.Steps {
 		s := &e.Steps[i]
 		c := &p.Costs[i]
+		lead := 0.0
 		g.partsOf(s, v, func(edge edge, ns int64, isOp bool) {
+			if lead += float64(ns); isOp {
+				lead = 0
+			}
 			l := e.Laws.Of(batching.Host, s)
 			switch {
 			case isOp && e.IsLater(edge.owner):
-				l = batching.Law{Per: batching.Load{Steps: 1}}
+				l = e.Laws.OfLater(g.forest.Name(edge.owner))
 			case isOp:
 				l = e.Laws.Of(g.forest.Name(edge.owner), s)
 			}
@@ -84,6 +88,9 @@ func (g *Graph) plan(e *engine, recorded, v *variant) batching.Plan {
 			}
 			c.Add(l, float64(ns)/l.At(s.Load))
 		})
+		if e.Single && early {
+			c.Fixed -= lead
+		}
 		if e.Single { // whose load is its time
 			c.Law = batching.Law{Per: batching.Load{Weight: c.Fixed / max(1, s.Load.Weight)}}
 		}
@@ -102,11 +109,35 @@ func (g *Graph) plan(e *engine, recorded, v *variant) batching.Plan {
 	return p
 }
 
-// partsOf calls part with the time of each operation of an execution on the path to its end, and of everything between them.
+// partsOf calls part with the time of each operation of an execution on the path to its end, and of everything between
+// them. A turn of a request that waits for the operations of another one has its own time before that operation, too.
 func (g *Graph) partsOf(s *batching.Step, v *variant, part func(of edge, ns int64, isOp bool)) {
+	isOver := false
+	last := int32(none) // the operation of the request before which the path leaves it
 	g.g.back(v, s.To, v.Time(s.From), func(of edge, _, ns int64, ok bool) {
-		part(of, ns, ok && g.isTimeOf(of) && g.rows.ExecutionOf(of.owner) == s.Execution)
+		isOp := ok && g.isTimeOf(of) && g.rows.ExecutionOf(of.owner) == s.Execution
+		if s.Execution == trace.NoExecution && isOp && g.rows.Owner[of.owner] != s.Row {
+			isOver = true
+		}
+		if isOver {
+			return
+		}
+		part(of, ns, isOp)
+		if isOp {
+			last = of.from
+		}
 	})
+	if !isOver || last == none {
+		return
+	}
+	ready := v.Time(s.From)
+	g.g.edges(last>>1, func(of edge) bool {
+		if of.to == last && of.kind != onStream && of.kind != afterStream {
+			ready = max(ready, v.Time(of.from)+v.Lag(of.index))
+		}
+		return true
+	})
+	part(edge{owner: noOwner}, ready-v.Time(s.From), false)
 }
 
 // again is the prediction for all engines.
@@ -144,7 +175,7 @@ func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool, of formi
 		if !math.IsInf(of.chunk, 1) && !e.Single {
 			served = e.Chunked(of.chunk)
 		}
-		plan := g.plan(e, recorded, v)
+		plan := g.plan(e, recorded, v, of.early)
 		for _, q := range e.Served {
 			if _, known := late[q.Root]; !known {
 				before := v.Time(q.From) - v.Time(g.begin[q.Root])
@@ -271,7 +302,7 @@ func (g *Graph) evenly(recorded, v *variant, without map[int32]bool) (ns map[int
 		var plans []batching.Plan
 		for _, e := range group {
 			engines = append(engines, &e.Engine.Engine)
-			plans = append(plans, g.plan(e, recorded, v))
+			plans = append(plans, g.plan(e, recorded, v, false))
 		}
 		end = max(end, batching.FormEvenly(engines, plans, without, ns))
 	}

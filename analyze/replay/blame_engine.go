@@ -70,7 +70,7 @@ func (p share) addTo(s blame.Suspects) *blame.Suspect {
 
 func newPinned(g *Graph, e *engine) *pinned {
 	recorded := g.g.Recorded()
-	f := &pinned{engine: *e, plan: g.plan(e, recorded, recorded)}
+	f := &pinned{engine: *e, plan: g.plan(e, recorded, recorded, false)}
 	full := false
 	f.Next = nil // requests arrive as recorded
 	f.Served = slices.Clone(e.Served)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/trace"
@@ -37,8 +38,9 @@ func alone(scale float64, servers, without int) (specs []tracetest.Spec, sum int
 	return specs, sum
 }
 
-// pooled simulates two workers with a device each that take requests from one queue, on threads of their own.
-func pooled(scale float64) (specs []tracetest.Spec, sum int64) {
+// pooled simulates two workers with a device each that take requests from one queue, on threads of their own. A worker
+// reads a request before its operation.
+func pooled(scale float64, reads int64) (specs []tracetest.Spec, sum int64) {
 	var free [2]int64
 	for i := range int64(24) {
 		arrival := i * 6 * msec
@@ -46,12 +48,56 @@ func pooled(scale float64) (specs []tracetest.Spec, sum int64) {
 		if free[1] < free[0] {
 			w = 1
 		}
-		start := max(arrival, free[w])
+		taken := max(arrival, free[w])
+		start := taken + reads
 		free[w] = start + int64(scale*float64(10*msec+i%3*4*msec))
 		in := byte(i + 1)
 		specs = append(specs, tracetest.SpanAt("POST", 1, 0, arrival, free[w]).In(in),
-			tracetest.OpAt("mlp", 2, 1, start, free[w]).In(in).On(fmt.Sprint("cuda:", w)))
+			tracetest.SpanAt("queue", 2, 1, arrival, taken).In(in),
+			tracetest.OpAt("mlp", 3, 1, start, free[w]).In(in).On(fmt.Sprint("cuda:", w)))
+		if reads > 0 {
+			specs = append(specs, tracetest.SpanAt("read", 4, 1, taken, start).In(in))
+		}
 		sum += free[w] - arrival
+	}
+	return specs, sum
+}
+
+// whole simulates an engine that reads all waiting prompts, padded to the longest, and writes tokens until the longest
+// answer is done.
+func whole(scale float64) (specs []tracetest.Spec, sum int64) {
+	const n = 36
+	free, read := int64(0), 0
+	for k := 0; read < n; k++ {
+		now := max(free, int64(read)*7*msec)
+		var batch []int64
+		for ; read < n && int64(read)*7*msec <= now; read++ {
+			batch = append(batch, int64(read))
+		}
+		var longest, most int64
+		for _, i := range batch {
+			longest = max(longest, 10+i*7%5*8)
+			most = max(most, 2+i*5%7*2)
+		}
+		span := tracetest.SpanAt("step", 1, 0, now, 0).In(byte(100 + k))
+		free = now
+		for step := range most {
+			ns := 500_000 * int64(len(batch))
+			if step == 0 {
+				ns = longest * int64(len(batch)) * 50_000
+			}
+			end := free + int64(scale*float64(ns+500_000))
+			specs = append(specs, tracetest.OpAt("mlp", uint64(10+step), 1, free, end).In(byte(100+k)).InStep(int64(1000*k)+step))
+			free = end
+		}
+		for _, i := range batch {
+			span = span.To(byte(i+1), 1)
+			root := tracetest.SpanAt("POST", 1, 0, i*7*msec, free).In(byte(i + 1))
+			specs = append(specs, root.Tokens(10+i*7%5*8, 2+i*5%7*2))
+			sum += free - i*7*msec
+		}
+		span.End = free
+		specs = append(specs, span)
 	}
 	return specs, sum
 }
@@ -130,8 +176,12 @@ func TestServersRunAgainWithoutSharedStepsOrWithSeveralEngines(t *testing.T) {
 	_, ofOthers := alone(1, 1, 5)
 	over, ofOver := handedOver(1)
 	_, ofFaster := handedOver(0.6)
-	pool, ofPool := pooled(1)
-	_, ofHalfPool := pooled(0.5)
+	pool, ofPool := pooled(1, 3*msec)
+	_, ofHalfPool := pooled(0.5, 3*msec)
+	_, ofSlowPool := pooled(2, 3*msec)
+	_, ofIdlePool := pooled(1, 0)
+	batches, ofBatches := whole(1)
+	_, ofFasterBatches := whole(0.9)
 	before, ofBefore := tokenized(4 * msec)
 	_, ofEarly := tokenized(0)
 	sixth := fmt.Sprint(tracetest.SpanAt("", 1, 0, 0, 1).In(6).TraceID())
@@ -141,12 +191,17 @@ func TestServersRunAgainWithoutSharedStepsOrWithSeveralEngines(t *testing.T) {
 	}{
 		"0.5x mlp":                 {single, ofSingle, ofHalf},
 		"0.50x mlp":                {pool, ofPool, ofHalfPool},
+		"2x mlp":                   {pool, ofPool, ofSlowPool},
+		"host 0x":                  {pool, ofPool, ofIdlePool},
+		"0.9x mlp":                 {batches, ofBatches, ofFasterBatches},
 		"early":                    {before, ofBefore, ofEarly},
 		"replicas=2":               {single, ofSingle, ofTwo},
 		"without request=" + sixth: {single, ofSingle, ofOthers},
 		"0.6x decode":              {over, ofOver, ofFaster},
 	} {
-		g := replay.New(tracetest.AddTo(trace.New(), c.specs...))
+		f := trace.New()
+		f.KeepAttrs(engines.Keys()...)
+		g := replay.New(tracetest.AddTo(f, c.specs...))
 		r := check.Must(g.Run(check.Must(replay.Parse(change))(t)))(t)
 		if off := r.Requests.ReplayedSumNS - c.want; r.Requests.SumNS != c.from || max(off, -off) > c.from/50 {
 			t.Errorf("%s: %d of %d ns, want %d of %d", change, r.Requests.ReplayedSumNS, r.Requests.SumNS, c.want, c.from)

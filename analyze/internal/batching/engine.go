@@ -67,6 +67,7 @@ func (e *Engine) Together(loads []Load) (sum Load) {
 	}
 	if e.ToLongest {
 		sum.Weight *= float64(len(loads))
+		sum.Context = sum.Steps * float64(len(loads))
 	}
 	return sum
 }

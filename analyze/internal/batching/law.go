@@ -7,7 +7,8 @@ import (
 )
 
 // Load is the work of an execution: the weights of its links, those for attention in prompts, and those for attention
-// behind prompts. Of an engine that runs batches to their longest answer it is the padded prompts and the steps.
+// behind prompts. Of an engine that runs batches to their longest answer it is the padded prompts, the steps, and as Context
+// the steps of all requests.
 type Load struct{ Weight, Attention, Context, Steps float64 }
 
 // Add adds times a load.

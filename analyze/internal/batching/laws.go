@@ -12,30 +12,35 @@ type Laws struct {
 	laws  map[operation]Law
 }
 
-// operation is the name of an operation, in executions of a class.
+// operation is the name of an operation, in executions of a class, or in later steps of executions.
 type operation struct {
 	name  int32
 	class int
 }
 
-// inStep is the name of an operation in an execution.
+const later = 2 // the class of later steps
+
+// inStep is an operation in an execution.
 type inStep struct {
-	name int32
+	operation
 	step *Step
 }
 
-// timed is the time of all operations with a name in an execution.
+// timed is the time of all calls of an operation in an execution.
 type timed struct {
 	inStep
-	ns, operations float64
+	ns, calls float64
 }
 
-// Add adds the time of an operation in an execution.
-func (l *Laws) Add(name int32, s *Step, ns int64) {
+// Add adds the time of an operation in an execution, isLater for one in a later step of it.
+func (l *Laws) Add(name int32, s *Step, ns int64, isLater bool) {
 	if l.of == nil {
 		l.of = make(map[inStep]int)
 	}
-	in := inStep{name, s}
+	in := inStep{operation{name, s.Class()}, s}
+	if isLater {
+		in.class = later
+	}
 	i, known := l.of[in]
 	if !known {
 		i = len(l.times)
@@ -43,7 +48,7 @@ func (l *Laws) Add(name int32, s *Step, ns int64) {
 		l.times = append(l.times, timed{inStep: in})
 	}
 	l.times[i].ns += float64(ns)
-	l.times[i].operations++
+	l.times[i].calls++
 }
 
 // Host is the name of the host's time in executions.
@@ -51,18 +56,25 @@ const Host = -1
 
 // Fit learns the laws of all operations added, from their mean time in each execution: products of all sizes have one name.
 // Attention grows with the weights for it, everything else with the weights. Without weights for attention, it grows with
-// the weights and their pairs. The host's time grows with the steps of an engine that has several in an execution.
+// the weights and their pairs. The host's time grows with the steps of an engine that has several in an execution, and so
+// do operations of later steps, and with the requests in each.
 func (l *Laws) Fit(e *Engine, isAttention func(name int32) bool) {
 	samples := make(map[operation][]Sample)
 	for _, t := range l.times {
-		o := operation{t.name, t.step.Class()}
-		samples[o] = append(samples[o], Sample{t.step.Load, t.ns / t.operations})
+		load := t.step.Load
+		if t.class == later {
+			load = Load{Weight: float64(t.step.Links)}
+		}
+		samples[t.operation] = append(samples[t.operation], Sample{load, t.ns / t.calls})
 	}
 	pairs := Load{Attention: 1, Context: 1}
 	l.laws = make(map[operation]Law)
 	for o, list := range samples {
 		single := samples[operation{o.name, 0}]
 		switch {
+		case o.class == later:
+			law := Fit(list, Law{}, Load{Weight: 1})
+			l.laws[o] = Law{Per: Load{Steps: law.Fixed, Context: law.Per.Weight}}
 		case o.name == Host && e.ToLongest:
 			l.laws[o] = Fit(list, Law{}, Load{Steps: 1})
 		case o.name == Host || e.ToLongest || !isAttention(o.name):
@@ -84,6 +96,9 @@ func (l *Laws) Fit(e *Engine, isAttention func(name int32) bool) {
 
 // Of returns the law of an operation in an execution, the zero law for an unknown operation.
 func (l *Laws) Of(name int32, s *Step) Law { return l.laws[operation{name, s.Class()}] }
+
+// OfLater is Of for all later steps of an execution.
+func (l *Laws) OfLater(name int32) Law { return l.laws[operation{name, later}] }
 
 // Names returns the names of all operations with a law, sorted.
 func (l *Laws) Names() []int32 {

@@ -15,8 +15,9 @@ import (
 type Engine struct {
 	batching.Engine
 	Laws    batching.Laws
-	Single  bool // serves one request after the other, without shared executions
-	Passes  bool // requests come from another engine, or go to one
+	Single  bool    // serves one request after the other, without shared executions
+	Queues  []int32 // rows of the queue of requests served one after the other
+	Passes  bool    // requests come from another engine, or go to one
 	steps   *steps
 	number  map[int32]int // of each request until requests are sorted
 	from    []handOver    // requests from other engines
@@ -140,8 +141,8 @@ func (r *finder) measure(all []*Engine) []*Engine {
 			if !e.Passes {
 				own[e] += f.Duration(row)
 			}
-		case steps[x] != nil && !e.IsLater(row):
-			e.Laws.Add(f.Name(row), steps[x], f.Duration(row))
+		case steps[x] != nil:
+			e.Laws.Add(f.Name(row), steps[x], f.Duration(row), e.IsLater(row))
 		}
 	}
 	const little = 10

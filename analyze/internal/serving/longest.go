@@ -93,7 +93,7 @@ func (r *finder) findToLongest(all []*Engine) {
 				loads = append(loads, *l)
 			}
 			step.Load = e.Together(loads)
-			step.Load.Steps = n
+			step.Load.Steps, step.Load.Context = n, n*float64(len(loads))
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 type turn struct {
 	batching.Step
 	device int32
+	queue  int32 // the row of its recorded queue, or none
 }
 
 // turns returns the single-request engines: an execution is the time from a request's first operation, or the end of its
@@ -30,7 +31,7 @@ func (r *finder) turns() (all []*Engine) {
 		}
 		s := byRequest[root]
 		if s == nil {
-			s = &turn{device: f.Device(row), Step: batching.Step{
+			s = &turn{device: f.Device(row), queue: none, Step: batching.Step{
 				Row: root, From: r.Begin[row], To: r.End[row], Execution: row, New: 1, Links: 1, Prompts: 1,
 			}}
 			byRequest[root] = s
@@ -42,15 +43,13 @@ func (r *finder) turns() (all []*Engine) {
 			s.To = r.End[row]
 		}
 	}
-	queued := make(map[int32]int32) // the ends of recorded queues
 	for row := range f.Rows() {
 		s := byRequest[r.Owner[row]]
 		if s == nil || f.Has(row, trace.FlagOp) || r.End[row] == none || !requests.IsWait(f.RowName(row)) {
 			continue
 		}
-		last, known := queued[r.Owner[row]]
-		if r.slack(r.End[row], s.From) >= 0 && (!known || r.slack(last, r.End[row]) > 0) {
-			queued[r.Owner[row]] = r.End[row]
+		if r.slack(r.End[row], s.From) >= 0 && (s.queue == none || r.slack(r.End[s.queue], r.End[row]) > 0) {
+			s.queue = row
 		}
 	}
 	byProcess, byWorker := make(map[int32][]turn), make(map[worker][]turn)
@@ -60,8 +59,8 @@ func (r *finder) turns() (all []*Engine) {
 		if s == nil {
 			continue
 		}
-		if end, known := queued[root]; known {
-			s.From, s.Execution = end, trace.NoExecution
+		if s.queue != none {
+			s.From, s.Execution = r.End[s.queue], trace.NoExecution
 		}
 		s.Start, s.End = r.At(s.From), r.At(s.To)
 		w := worker{r.Process[root], s.device}
@@ -128,6 +127,9 @@ func (r *finder) takesTurns(turns []turn) *Engine {
 			}
 		}
 		ends[s.device] = s.End
+		if s.queue != none {
+			e.Queues = append(e.Queues, s.queue)
+		}
 		step := s.Step
 		step.Execution, step.Load.Weight = trace.NoExecution, float64(s.End-s.Start)
 		e.Steps = append(e.Steps, step)

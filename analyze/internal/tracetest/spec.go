@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -12,6 +13,7 @@ import (
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/peaks"
+	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/op"
 )
 
@@ -41,6 +43,7 @@ type Spec struct {
 	Dropped    int64 // links
 	StepName   string
 	Phase      string
+	Usage      []op.Attr // tokens of a request
 	// Graph is the launching CUDA graph, "?" for an unknown number. CapturedIn is the range around the capture.
 	Graph, CapturedIn string
 }
@@ -97,6 +100,15 @@ func (s Spec) To(trace byte, id uint64) Spec {
 	return s
 }
 
+// Tokens returns s with the tokens of a request.
+func (s Spec) Tokens(in, out int64) Spec {
+	number := func(key string, n int64) op.Attr {
+		return op.Attr{Key: key, Value: strconv.FormatInt(n, 10), Type: op.AttrInt}
+	}
+	s.Usage = []op.Attr{{Key: attrkey.RequestModel, Value: "m"}, number(attrkey.InputTokens, in), number(attrkey.OutputTokens, out)}
+	return s
+}
+
 // TraceID returns the id of the trace; zero for trace 0.
 func (s Spec) TraceID() op.TraceID {
 	if s.Trace == 0 {
@@ -148,7 +160,7 @@ func (s Spec) Record() op.Record {
 func (s Spec) Span() *op.Span {
 	return &op.Span{
 		Name: s.Name, Service: s.Service, TraceID: s.TraceID(), SpanID: idOf(s.ID), ParentSpanID: idOf(s.Parent),
-		RemoteParent: s.Remote, Start: s.StartTime(), Duration: s.End - s.Start, Links: s.Links,
+		RemoteParent: s.Remote, Start: s.StartTime(), Duration: s.End - s.Start, Links: s.Links, Attrs: s.Usage,
 		Extra: &op.Extra{DroppedLinks: s.Dropped},
 	}
 }
