@@ -39,7 +39,7 @@ var rules = []rule{
 	{"elementwise", SmallOperations, (*list).elementwise},
 	{"conversions", Operation, (*list).conversions},
 	{"roofline", Roofline, (*list).rooflines},
-	{"stalled_batch", SlowRequest, (*list).longPrompts},
+	{"stalled_batch", SlowRequest, (*list).stalled},
 	{"queue", SlowRequest, (*list).queues},
 	{"slow_request", SlowRequest, (*list).slowRequests},
 	{"before_operations", HostGap, (*list).before},

@@ -65,8 +65,30 @@ func (l *list) longPrompts() []candidate {
 		c.Evidence = append(c.Evidence, about("request", id), figure("weight", weights[r], "count"))
 		c.changes = append(c.changes, change(replay.Without, "request="+id)...)
 	}
-	c.Try = "split long prompts into chunks, or give them an engine of their own"
+	c.Evidence = append(c.Evidence, figure("usual weight", usual, "count"))
 	return []candidate{c}
+}
+
+// stalled suggests what to do about long prompts: the gain is without them, and chunks save another time. The smallest
+// chunks are those that leave usual prompts whole.
+func (l *list) stalled() []candidate {
+	all := l.longPrompts()
+	for i := range all {
+		c := &all[i]
+		size := math.Exp2(math.Ceil(math.Log2(c.Evidence[len(c.Evidence)-1].Value.(float64))))
+		var inChunks replay.Saving
+		switch known := l.replay(&inChunks, []replay.Change{{Kind: replay.Chunk, Factor: size}}); {
+		case !known:
+			c.Try = "split long prompts into chunks, or give them an engine of their own"
+		case l.enough(inChunks.NS):
+			c.Try = fmt.Sprintf("give long prompts an engine of their own, or split them: chunks of %s save %s",
+				units.Plural(int64(size), "token"), units.Duration(inChunks.NS))
+		default:
+			c.Try = fmt.Sprintf("give long prompts an engine of their own; chunks of %s save little",
+				units.Plural(int64(size), "token"))
+		}
+	}
+	return all
 }
 
 // shortID returns the first digits of an id, or the last ones behind leading zeros.

@@ -228,6 +228,9 @@ var spreads = map[Kind]float64{
 // spreadFormed is the possible error of a gain from batches formed again, as its share.
 const spreadFormed = 0.05
 
+// spreadChunks is the possible error of the time of all with prompts in parts, whose attention may read more than its own.
+const spreadChunks = 0.1
+
 // mostDrift is the drift beyond which it widens bounds.
 const mostDrift = 0.02
 
@@ -241,6 +244,9 @@ func (r *Result) bounds(recorded, replayed int64, spread float64) (low, high int
 	share := 0.01
 	if r.Batches != nil && math.Abs(r.Batches.Drift) > mostDrift {
 		share += math.Abs(r.Batches.Drift)
+	}
+	if slices.ContainsFunc(r.Changes, func(c Applied) bool { return c.Kind == Chunk }) {
+		share += spreadChunks
 	}
 	width := int64(share*float64(recorded) + (spread+r.Unexplained)*saved)
 	low = max(0, replayed-width)
