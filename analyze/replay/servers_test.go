@@ -64,14 +64,14 @@ func pooled(scale float64, reads int64) (specs []tracetest.Spec, sum int64) {
 }
 
 // whole simulates an engine that reads all waiting prompts, padded to the longest, and writes tokens until the longest
-// answer is done.
-func whole(scale float64) (specs []tracetest.Spec, sum int64) {
-	const n = 36
+// answer is done. Each pass is a span, and the host works between them.
+func whole(scale float64, host int64) (specs []tracetest.Spec, sum int64) {
+	const n = 80
 	free, read := int64(0), 0
 	for k := 0; read < n; k++ {
-		now := max(free, int64(read)*7*msec)
+		now := max(free, int64(read)*8*msec)
 		var batch []int64
-		for ; read < n && int64(read)*7*msec <= now; read++ {
+		for ; read < n && int64(read)*8*msec <= now; read++ {
 			batch = append(batch, int64(read))
 		}
 		var longest, most int64
@@ -87,14 +87,16 @@ func whole(scale float64) (specs []tracetest.Spec, sum int64) {
 				ns = longest * int64(len(batch)) * 50_000
 			}
 			end := free + int64(scale*float64(ns+500_000))
-			specs = append(specs, tracetest.OpAt("mlp", uint64(10+step), 1, free, end).In(byte(100+k)).InStep(int64(1000*k)+step))
-			free = end
+			in, pass := byte(100+k), uint64(10+2*step)
+			specs = append(specs, tracetest.SpanAt("pass", pass, 1, free, end).In(in),
+				tracetest.OpAt("mlp", pass+1, pass, free, end).In(in).InStep(int64(1000*k)+step))
+			free = end + host
 		}
 		for _, i := range batch {
 			span = span.To(byte(i+1), 1)
-			root := tracetest.SpanAt("POST", 1, 0, i*7*msec, free).In(byte(i + 1))
+			root := tracetest.SpanAt("POST", 1, 0, i*8*msec, free).In(byte(i + 1))
 			specs = append(specs, root.Tokens(10+i*7%5*8, 2+i*5%7*2))
-			sum += free - i*7*msec
+			sum += free - i*8*msec
 		}
 		span.End = free
 		specs = append(specs, span)
@@ -108,7 +110,7 @@ func tokenized(before int64) (specs []tracetest.Spec, sum int64) {
 	for i := range int64(24) {
 		arrival := i * 10 * msec
 		start := max(arrival+before, free)
-		free = start + 7*msec + i%3*4*msec
+		free = start + 8*msec + i%3*4*msec
 		in := byte(i + 1)
 		specs = append(specs, tracetest.SpanAt("POST", 1, 0, arrival, free).In(in),
 			tracetest.SpanAt("tokenize", 2, 1, arrival, arrival+before).In(in),
@@ -180,15 +182,18 @@ func TestServersRunAgainWithoutSharedStepsOrWithSeveralEngines(t *testing.T) {
 	_, ofHalfPool := pooled(0.5, 3*msec)
 	_, ofSlowPool := pooled(2, 3*msec)
 	_, ofIdlePool := pooled(1, 0)
-	batches, ofBatches := whole(1)
-	_, ofFasterBatches := whole(0.9)
+	batches, ofBatches := whole(1, 300_000)
+	_, ofFasterBatches := whole(0.9, 300_000)
 	before, ofBefore := tokenized(4 * msec)
 	_, ofEarly := tokenized(0)
 	sixth := fmt.Sprint(tracetest.SpanAt("", 1, 0, 0, 1).In(6).TraceID())
+	_, ofHost := whole(1, 150_000)
 	for change, c := range map[string]struct {
 		specs      []tracetest.Spec
 		from, want int64
 	}{
+		"pauses":                   {batches, ofBatches, ofBatches},
+		"host 0.5x":                {batches, ofBatches, ofHost},
 		"0.5x mlp":                 {single, ofSingle, ofHalf},
 		"0.50x mlp":                {pool, ofPool, ofHalfPool},
 		"2x mlp":                   {pool, ofPool, ofSlowPool},

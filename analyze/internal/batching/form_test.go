@@ -99,3 +99,20 @@ func TestFitOfTwoLoads(t *testing.T) {
 	at.Attention = 200
 	check.Equal(t, "alike", 1_500., math.Round(batching.Fit(alike, batching.Law{}, tokens, pairs).At(at)))
 }
+
+// Products of all sizes have one name: their law is that of the mean in an execution, and the largest do not count as far off.
+func TestLawsAreThoseOfTheMeanInAnExecution(t *testing.T) {
+	var laws batching.Laws
+	var steps [30]batching.Step
+	for i := range steps {
+		s := &steps[i]
+		s.Load.Weight = float64(1 + i*i%17*40)
+		for size := range int64(10) {
+			laws.Add(1, s, size*size*(100+int64(s.Load.Weight)), false)
+		}
+	}
+	laws.Fit(&batching.Engine{}, func(int32) bool { return false })
+	const meanOfSquares = 28.5
+	got := laws.Of(1, &steps[0]).At(batching.Load{Weight: 5_000})
+	check.Equal(t, "mean", meanOfSquares*5_100, math.Round(10*got)/10)
+}
