@@ -1,6 +1,8 @@
 package findings
 
 import (
+	"strings"
+
 	"github.com/optrace/optrace/analyze/internal/chance"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/internal/text/units"
@@ -42,8 +44,12 @@ func (l *list) replicas() (all []candidate) {
 	}
 	if at, slower, p := sums(func(r *replay.Replica) *[16]int64 { return &r.Slower }); slower >= minRatio && p <= maxChance {
 		r := &of[at]
-		f := says(Straggler, where(r), "%s takes %s times as long as the %s like it for the same load, chance %s.", label(r),
-			ratio(slower), units.Plural(int64(len(of)-1), "engine"), probability(p))
+		others := units.Plural(int64(len(of)-1), "engine") + " like it for the same load"
+		if r.IsWorker {
+			others = strings.TrimPrefix(units.Plural(int64(len(of)-1), "other worker"), "1 ") + " of its queue for the same operations"
+		}
+		f := says(Straggler, where(r), "%s takes %s times as long as the %s, chance %s.", label(r), ratio(slower), others,
+			probability(p))
 		f.Chance = op.KnownFloat(p)
 		f.Evidence = []Evidence{about("device", r.Label(true)), figure("times the time of the others", slower, "ratio")}
 		f.Try = "compare its clocks, temperature and neighbours with those of the others"

@@ -8,33 +8,33 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// Replica is one of several engines with the same operations and requests of their own.
+// Replica is one of several engines with the same operations and requests of their own, or a worker of a queue.
 type Replica struct {
 	device.Key
-	Service string // of its operations
+	Service  string // of its operations
+	IsWorker bool   // of a queue
 	// Requests is the number of its requests in each sixteenth of the arrivals at all replicas.
 	Requests [16]int64
 	// Slower is, for each sixteenth of its executions, the time of its operations relative to that by the laws of all
-	// replicas, in millionths.
+	// replicas, or to the mean time of their name on all workers, in millionths.
 	Slower [16]int64
 }
 
-// Replicas returns the largest group of replicas, nil without any.
-func (g *Graph) Replicas() (all []Replica) {
+// Replicas returns the largest group of replicas, or else the workers of a queue, whose numbers of requests say nothing. It
+// returns nil without any.
+func (g *Graph) Replicas() []Replica {
 	groups := g.replicas()
 	if len(groups) == 0 {
-		return nil
+		return g.queueWorkers()
 	}
 	group := slices.MaxFunc(groups, func(a, b []*engine) int { return cmp.Compare(len(a), len(b)) })
-	f := g.forest
-	type place struct{ engine, step int }
+	all := make([]Replica, len(group))
 	type arrival struct{ engine, ns int64 }
 	places := make(map[int32]place) // of executions
 	var arrivals []arrival
 	for i, e := range group {
-		all = append(all, Replica{})
 		for k := range e.Steps {
-			places[e.Steps[k].Execution] = place{i, k}
+			places[e.Steps[k].Execution] = place{i, k, len(e.Steps)}
 		}
 		for _, q := range e.Served {
 			arrivals = append(arrivals, arrival{int64(i), q.Arrival})
@@ -46,21 +46,37 @@ func (g *Graph) Replicas() (all []Replica) {
 	for k, a := range arrivals {
 		all[a.engine].Requests[k*len(all[a.engine].Requests)/len(arrivals)]++
 	}
-	took, usual := make([][16]float64, len(group)), make([][16]float64, len(group))
-	for r := range f.Rows() {
+	placeOf := func(r int32) (place, bool) {
 		p, known := places[g.rows.ExecutionOf(r)]
+		return p, known
+	}
+	g.compare(all, placeOf, func(r int32, p place) (usual float64) {
+		s := &group[p.of].Steps[p.step]
+		for _, o := range group {
+			usual += o.Laws.Of(g.forest.Name(r), s).At(s.Load) / float64(len(group))
+		}
+		return usual
+	})
+	return all
+}
+
+// place is a step of the steps of an engine or worker.
+type place struct{ of, step, steps int }
+
+// compare adds the devices of operations, and their time relative to the usual one.
+func (g *Graph) compare(all []Replica, placeOf func(int32) (place, bool), usualOf func(int32, place) float64) {
+	f := g.forest
+	took, usual := make([][16]float64, len(all)), make([][16]float64, len(all))
+	for r := range f.Rows() {
+		p, known := placeOf(r)
 		if !known || !f.Has(r, trace.FlagOp) || g.begin[r] == none || !g.isOnDevice(r) {
 			continue
 		}
-		e := group[p.engine]
-		s := &e.Steps[p.step]
-		all[p.engine].Key = f.DeviceKey(r)
-		all[p.engine].Service = f.Service(r)
-		b := p.step * len(took[0]) / len(e.Steps)
-		took[p.engine][b] += float64(f.Duration(r))
-		for _, o := range group {
-			usual[p.engine][b] += o.Laws.Of(f.Name(r), s).At(s.Load) / float64(len(group))
-		}
+		all[p.of].Key = f.DeviceKey(r)
+		all[p.of].Service = f.Service(r)
+		b := p.step * len(took[0]) / p.steps
+		took[p.of][b] += float64(f.Duration(r))
+		usual[p.of][b] += usualOf(r, p)
 	}
 	const millionths = 1e6
 	for i := range all {
@@ -68,5 +84,68 @@ func (g *Graph) Replicas() (all []Replica) {
 			all[i].Slower[b] = int64(millionths * took[i][b] / max(1, usual[i][b]))
 		}
 	}
+}
+
+// queueWorkers returns the workers of the queue with most of them, a device each.
+func (g *Graph) queueWorkers() []Replica {
+	f := g.forest
+	var e *engine
+	for _, of := range g.engines() {
+		if of.Places > 1 && (e == nil || of.Places > e.Places) {
+			e = of
+		}
+	}
+	if e == nil {
+		return nil
+	}
+	places := make(map[int32]place)  // by request
+	numbers := make(map[int32]int)   // by device
+	times := make(map[[2]int32]mean) // by name and worker
+	for i := range e.Steps {
+		places[e.Steps[i].Row] = place{of: -1}
+	}
+	for r := range f.Rows() {
+		p, known := places[g.rows.Owner[r]]
+		if !known || !f.Has(r, trace.FlagOp) || g.begin[r] == none || !g.isOnDevice(r) {
+			continue
+		}
+		if p.of < 0 {
+			if _, known := numbers[f.Device(r)]; !known {
+				numbers[f.Device(r)] = len(numbers)
+			}
+			p.of = numbers[f.Device(r)]
+			places[g.rows.Owner[r]] = p
+		}
+		name := [2]int32{f.Name(r), int32(p.of)}
+		t := times[name]
+		times[name] = mean{t.sum + float64(f.Duration(r)), t.n + 1}
+	}
+	steps := make([]int, len(numbers))
+	for i := range e.Steps {
+		p := places[e.Steps[i].Row]
+		p.step = steps[p.of]
+		steps[p.of]++
+		places[e.Steps[i].Row] = p
+	}
+	all := slices.Repeat([]Replica{{IsWorker: true}}, len(numbers))
+	placeOf := func(r int32) (place, bool) {
+		p, known := places[g.rows.Owner[r]]
+		if known {
+			p.steps = steps[p.of]
+		}
+		return p, known
+	}
+	g.compare(all, placeOf, func(r int32, _ place) float64 {
+		var usual mean
+		for i := range all {
+			if t := times[[2]int32{f.Name(r), int32(i)}]; t.n > 0 {
+				usual = mean{usual.sum + t.sum/t.n, usual.n + 1}
+			}
+		}
+		return usual.sum / usual.n
+	})
 	return all
 }
+
+// mean is the sum of n values.
+type mean struct{ sum, n float64 }
