@@ -20,13 +20,13 @@ type rule struct {
 
 // rules are tried in this order.
 var rules = []rule{
-	{"straggler", Straggler, (*list).unevenDevices},
+	{"straggler", Straggler, func(l *list) []candidate { return l.unevenDevices() }},
 	{"straggler", Straggler, (*list).replicas},
 	{"input_wait", HostGap, (*list).loaders},
 	{"pageable_copy", Copies, (*list).slowCopies},
 	{"allocator", HostGap, (*list).allocator},
 	{"device_wait", HostGap, (*list).waits},
-	{"pauses", HostGap, (*list).pauses},
+	{"pauses", HostGap, func(l *list) []candidate { return l.pauses() }},
 	{"warm_up", FirstStep, (*list).firstStep},
 	{"warm_up", FirstStep, (*list).startUp},
 	{"warm_up", FirstStep, (*list).firstCalls},
@@ -43,7 +43,7 @@ var rules = []rule{
 	{"queue", SlowRequest, (*list).queues},
 	{"slow_request", SlowRequest, (*list).slowRequests},
 	{"before_operations", HostGap, (*list).before},
-	{"engine_host", HostGap, (*list).engineHost},
+	{"engine_host", HostGap, func(l *list) []candidate { return l.engineHost() }},
 }
 
 // maxReplayed bounds the replayed candidates, maxChanges the changes of one replay.

@@ -80,7 +80,7 @@ func (l *list) communication() []candidate {
 // knowsTransfers reports whether the recording has pairs of sends and receives, and launches of the host. Without them
 // the replay misses other reasons of a stage to wait.
 func (l *list) knowsTransfers() bool {
-	return l.Forest != nil && l.Launches.Count > 0 && len(collective.Transfers(l.Forest)) > 0
+	return l.Forest != nil && l.Launches.Count > 0 && len(l.pairs()) > 0
 }
 
 // transferName returns the name of the collective of an operation, or else of the operation itself.
@@ -131,9 +131,9 @@ func (l *list) sends(c *communications, f Finding) []candidate {
 	return []candidate{{Finding: f, changes: c.changes(replay.Overlap), atMost: true}}
 }
 
-// unevenDevices finds stragglers. Of a stage of a pipeline with more work, the others wait for what it has above the mean,
+// findUnevenDevices finds stragglers. Of a stage of a pipeline with more work, the others wait for what it has above the mean,
 // without the part of one microbatch: the first and the last one of a step wait for no other.
-func (l *list) unevenDevices() []candidate {
+func (l *list) findUnevenDevices() []candidate {
 	all := l.stragglers()
 	n := l.microbatches()
 	if n <= 1 || l.knowsTransfers() || l.late != nil || len(all) == 0 || all[0].Kind != Imbalance || len(all[0].changes) == 0 {
@@ -317,7 +317,7 @@ func (l *list) transfersOf() (all []candidate, known bool) {
 	f := l.Forest
 	byRanks := make(map[[2]int64]*pair)
 	var took []int64
-	for _, t := range collective.Transfers(f) {
+	for _, t := range l.pairs() {
 		ranks := [2]int64{min(t.From, t.To), max(t.From, t.To)}
 		p := order.At(byRanks, ranks)
 		p.ranks = ranks
@@ -369,7 +369,7 @@ func (l *list) transfersOf() (all []candidate, known bool) {
 // and stages may wait for another cause.
 func (l *list) bubble() []candidate {
 	const little, usual = 4, 2
-	stages, n := collective.Pipelines(collective.Transfers(l.Forest))
+	stages, n := collective.Pipelines(l.pairs())
 	n /= max(1, l.rounds())
 	if l.byRequest || n == 0 || n >= little*stages {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
 	"github.com/optrace/optrace/analyze/internal/selection"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/peaks"
@@ -58,7 +59,7 @@ func (l *list) slowCopies() (all []candidate) {
 		if strings.Contains(o.Operation, "DtoH") { // the host needs the data
 			continue
 		}
-		for _, name := range append(l.waitsAfter(o.Operation), o.Operation) {
+		for _, name := range append(hostcalls.WaitsAfter(l.Forest, o.Operation), o.Operation) {
 			changes = append(changes, replay.Change{Kind: replay.NoWait, Select: name})
 		}
 	}

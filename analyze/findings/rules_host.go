@@ -100,8 +100,8 @@ func (l *list) loaders() (all []candidate) {
 // device and are no pauses.
 func isOperator(name string) bool { return strings.Contains(name, "::") }
 
-// pauses finds idle time of devices during a long operation of the host, or without a record of the host.
-func (l *list) pauses() (all []candidate) {
+// findPauses finds idle time of devices during a long operation of the host, or without a record of the host.
+func (l *list) findPauses() (all []candidate) {
 	rounds := max(1, l.rounds())
 	named := make(map[string]bool)     // ranges
 	launched := make(map[string]int64) // the time of the work launched by each operation
