@@ -258,35 +258,42 @@ func (l *list) unrecorded(named map[string]bool) []candidate {
 	if 2*place.WaitCount > place.Count && place.Wait != place.After {
 		after += " (" + l.named(place.Wait) + ")"
 	}
-	isBetween := l.betweenNS > 0 && 2*place.NoRequestNS > most
-	between := ""
-	if isBetween {
+	c := candidate{changes: change(replay.Pauses, ""), atMost: true}
+	gain := most
+	if (2*inRanges >= ns || l.betweenNS > 0) && l.replay(&c.saving, c.changes) {
+		if 2*inRanges >= ns { // other ranges have pauses, too
+			most := inRanges * l.devicesNum
+			c.saving.NS, c.saving.HighNS = min(c.saving.NS, most), min(c.saving.HighNS, most)
+		}
+		gain = min(most, c.saving.NS*l.devicesNum)
+	}
+	isBetween := l.betweenNS > 0 && 2*place.NoRequestNS > gain // the rest may be on no path
+	between, of := "", ""
+	switch {
+	case isBetween && 10*place.NoRequestNS >= 9*most:
 		between = " between steps,"
+	case isBetween:
+		of = ", " + units.Duration(place.NoRequestNS/l.devicesNum) + " of it between steps"
 	}
 	runs := "code that records nothing"
 	if 10*inRanges >= ns {
 		runs = "no operation"
 	}
-	text := fmt.Sprintf("The device is idle %s%s while the host runs %s", l.part(ns), between, runs)
+	text := fmt.Sprintf("The device is idle %s%s while the host runs %s%s", l.part(ns), between, runs, of)
 	where := Where{Section: "idle", Operation: place.After}
 	where.FromNS, where.ToNS = op.Known(place.MaxStartNS), op.Known(place.MaxStartNS+place.MaxNS)
-	f := says(HostGap, where, "%s: %s after %s, until %s, %s each.%s", text, units.Plural(place.Count, "time"), after,
+	c.Finding = says(HostGap, where, "%s: %s after %s, until %s, %s each.%s", text, units.Plural(place.Count, "time"), after,
 		l.named(place.Until), units.Duration(most/place.Count), l.inCalls(ns, isRange))
-	f.Evidence = []Evidence{
+	c.Evidence = []Evidence{
 		about("after", place.After), about("until", place.Until), times("gaps", place.Count),
 		lasts("nothing recorded", most),
 	}
-	f.Try = "profile the host's code between these two operations"
+	c.Try = "profile the host's code between these two operations"
 	if attrkey.IsRead(place.After) {
-		f.Try += "; read the value once every N steps"
+		c.Try += "; read the value once every N steps"
 	}
 	if isBetween {
-		f.Try = "prepare the next step, such as its input, while the devices work on this one"
-	}
-	c := candidate{Finding: f, changes: change(replay.Pauses, ""), atMost: true}
-	if 2*inRanges >= ns && l.replay(&c.saving, c.changes) { // other ranges have pauses, too
-		most := inRanges * l.devicesNum
-		c.saving.NS, c.saving.HighNS = min(c.saving.NS, most), min(c.saving.HighNS, most)
+		c.Try = "prepare the next step, such as its input, while the devices work on this one"
 	}
 	return []candidate{c}
 }
