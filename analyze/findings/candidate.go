@@ -18,6 +18,8 @@ type candidate struct {
 	isEffect bool
 	// isGeneral is set for a change beyond more specific ones. It saves the rest.
 	isGeneral bool
+	// behind is replayed after all others if the changes alone save little: then the time is behind theirs.
+	behind []replay.Change
 }
 
 // replay sets s to the gain of changes. It reports false for an empty selection.

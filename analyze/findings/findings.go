@@ -37,6 +37,7 @@ func Of(f *Facts) []Finding {
 		pauses:        sync.OnceValue(l.findPauses),
 		engineHost:    sync.OnceValue(l.findEngineHost),
 		unevenDevices: sync.OnceValue(l.findUnevenDevices),
+		elementwise:   sync.OnceValue(l.findElementwise),
 		mostWork:      sync.OnceValue(l.findMostWork),
 		pairs:         sync.OnceValue(func() []collective.Transfer { return collective.Transfers(l.Forest) }),
 		equals:        sync.OnceValue(func() []replay.Replica { return l.Replay().Replicas() }),

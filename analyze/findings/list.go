@@ -113,10 +113,10 @@ type list struct {
 
 // once has the results of searches that several rules ask for, each computed on first use.
 type once struct {
-	pauses, engineHost, unevenDevices func() []candidate
-	mostWork                          func() *uneven
-	pairs                             func() []collective.Transfer // of sends and receives
-	equals                            func() []replay.Replica
+	pauses, engineHost, unevenDevices, elementwise func() []candidate
+	mostWork                                       func() *uneven
+	pairs                                          func() []collective.Transfer // of sends and receives
+	equals                                         func() []replay.Replica
 }
 
 // by returns the finding with a rule.

@@ -36,7 +36,7 @@ var rules = []rule{
 	{"tensor_cores", Operation, (*list).tensorCores},
 	{"unlike", Operation, (*list).unlike},
 	{"uneven_calls", Operation, (*list).unevenCalls},
-	{"elementwise", SmallOperations, (*list).elementwise},
+	{"elementwise", SmallOperations, func(l *list) []candidate { return l.elementwise() }},
 	{"conversions", Operation, (*list).conversions},
 	{"roofline", Roofline, (*list).rooflines},
 	{"stalled_batch", SlowRequest, (*list).stalled},
@@ -78,9 +78,16 @@ func (l *list) changes() {
 	})
 	all = all[:min(len(all), maxReplayed)]
 	worth := all[:0]
+	var behind []candidate
 	for _, c := range all {
-		if (c.saving != replay.Saving{} || l.replay(&c.saving, c.changes)) && l.enough(c.saving.NS) {
+		if c.saving == (replay.Saving{}) && !l.replay(&c.saving, c.changes) {
+			continue
+		}
+		if l.enough(c.saving.NS) {
 			worth = append(worth, c)
+		} else if len(c.behind) > 0 && !c.isEffect {
+			c.changes, c.isGeneral, c.atMost = c.behind, true, true
+			behind = append(behind, c)
 		}
 	}
 	all = worth
@@ -89,6 +96,9 @@ func (l *list) changes() {
 			order.Flags(a.isEffect, b.isEffect), order.Flags(a.isGeneral, b.isGeneral), cmp.Compare(b.saving.NS, a.saving.NS),
 		)
 	})
+	if len(all) > 0 {
+		all = append(all, behind...)
+	}
 	var kept []replay.Change
 	together := int64(0)
 	for i := range all {
@@ -105,7 +115,7 @@ func (l *list) changes() {
 			continue
 		}
 		more := joint.NS - together
-		if c.isGeneral {
+		if c.isGeneral && len(kept) > 0 {
 			c.saving = replay.Saving{NS: more, HighNS: max(more, c.saving.HighNS), Known: c.saving.Known}
 		}
 		if 2*more < c.saving.NS || !l.enough(c.saving.NS) {

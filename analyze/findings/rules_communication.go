@@ -42,6 +42,7 @@ func (c *communications) named(l *list) string {
 
 // communication finds collectives, sends and receives without computation beside them.
 func (l *list) communication() []candidate {
+	const much = 8 // percent
 	var collectives, sends, receives communications
 	all, known := l.transfersOf()
 	for i := range l.Operations {
@@ -66,13 +67,16 @@ func (l *list) communication() []candidate {
 		if kind.whole = kind.ns == ns; !kind.whole {
 			exposed = int64(float64(exposed) * float64(kind.ns) / float64(ns))
 		}
-		if kind.n == 0 || exposed*10 < l.whole*l.devicesNum {
+		if kind.n == 0 || exposed*100 < much*l.whole*l.devicesNum {
 			continue
 		}
 		f := says(Operation, Where{Section: "communication"}, "%s exposed in %s: nothing computes meanwhile.",
 			l.each(l.part(exposed/l.devicesNum)), kind.named(l))
 		f.Evidence = []Evidence{times("calls", kind.n), lasts("time", kind.ns/l.devicesNum)}
-		all = append(all, kind.find(kind.communications, f)...)
+		for _, c := range kind.find(kind.communications, f) {
+			c.behind = kind.changes(replay.Remove)
+			all = append(all, c)
+		}
 	}
 	return all
 }
@@ -218,13 +222,14 @@ func (l *list) overlapped(collectives *communications, f Finding, ofStep int64) 
 		return []candidate{c}
 	}
 	bus, link := l.busRate()
-	isSlow := bus > 0 && bus < slowLink*link && 2*collective.Needed(l.Forest) > 1 // nothing is there to hide them behind
+	hidden := min(removed.NS, l.by.ComputeNS/l.devicesNum*2/3)
+	// nothing or too little is there to hide them behind
+	isSlow := bus > 0 && bus < slowLink*link && (2*collective.Needed(l.Forest) > 1 || 2*hidden < removed.NS)
 	if isSlow || l.hidesCollectives() && over.NS <= removed.NS/10 {
 		return []candidate{l.fasterLink(collectives, f, removed)}
 	}
 	c.changes = nil
 	c.atMost = over.NS <= 0
-	hidden := min(removed.NS, l.by.ComputeNS/l.devicesNum*2/3)
 	ns := max(over.NS, hidden-hidden/max(2, ofStep))
 	exposed := l.by.CommunicationNS / l.devicesNum
 	c.saving = replay.Saving{

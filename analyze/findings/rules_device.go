@@ -2,6 +2,8 @@ package findings
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -305,8 +307,8 @@ var conversionOf = map[string]string{
 	"aten::index": "data", "aten::index_select": "data", "aten::gather": "data",
 }
 
-// elementwise finds chains of elementwise operations. Each reads and writes all of its data.
-func (l *list) elementwise() []candidate {
+// findElementwise finds chains of elementwise operations. Each reads and writes all of its data.
+func (l *list) findElementwise() []candidate {
 	const much = 10
 	var n, ns int64
 	for i := range l.Operations {
@@ -315,7 +317,8 @@ func (l *list) elementwise() []candidate {
 			ns += o.SumNS
 		}
 	}
-	if ns/l.devicesNum < l.whole/much {
+	runs := l.fusible()
+	if max(ns, runs.most)/l.devicesNum < l.whole/much {
 		return nil
 	}
 	f := says(SmallOperations, Where{Section: "operations"},
@@ -323,7 +326,69 @@ func (l *list) elementwise() []candidate {
 		units.Count(n))
 	f.Evidence = []Evidence{times("elementwise operations", n), lasts("time", ns)}
 	f.Try = "fuse the chains: torch.compile, fused norm, rotary and activation kernels"
-	return []candidate{{Finding: f, changes: change(replay.Fuse, replay.Elementwise), most: ns, atMost: true}}
+	if runs.tensors > 0 {
+		f.Text = fmt.Sprintf("Elementwise operations take %s: %s, mostly the same for one tensor after the other, %s at a "+
+			"time, as in an optimizer that is not fused.", l.part(ns/l.devicesNum), units.Count(n), units.Count(runs.tensors/runs.n))
+		f.Evidence = append(f.Evidence, times("tensors", runs.tensors))
+		f.Try = "a fused optimizer (fused=True), or foreach=True: one launch for many tensors"
+	}
+	c := candidate{Finding: f, changes: runs.changes, most: cmp.Or(runs.most, ns) / l.devicesNum, atMost: true}
+	if l.replay(&c.saving, c.changes) {
+		c.saving.HighNS = max(c.saving.NS, min(c.saving.HighNS, c.most))
+	}
+	return []candidate{c}
+}
+
+// elementwiseRuns are the runs of elementwise operations. most is their time beyond the least of one kernel for each.
+type elementwiseRuns struct {
+	most, n, tensors int64 // n runs go through tensors one by one, 0 if most of the time is in others
+	// changes replace each run by one kernel, with the time that it takes.
+	changes []replay.Change
+}
+
+func (l *list) fusible() (all elementwiseRuns) {
+	all.changes = change(replay.Fuse, replay.Elementwise)
+	f := l.Forest
+	if f == nil {
+		return all
+	}
+	rows := slices.DeleteFunc(slices.Clone(f.Devices.ByStart), func(r int32) bool {
+		return !f.CountsInSums(r) || !f.IsDeviceSide(r)
+	})
+	stay, more := make(map[string]int64), make(map[string]int64) // the time of what a replay leaves, and what a kernel takes more
+	for _, r := range rows {
+		stay[f.RowName(r)] += f.Duration(r)
+	}
+	var others int64
+	for run := range selection.Runs(f, rows, selection.ElementwiseRun(f)) {
+		fused, least, tensors := selection.Fused(f, run)
+		for _, r := range run {
+			stay[f.RowName(r)] -= f.Duration(r)
+		}
+		longest := slices.MaxFunc(run, func(a, b int32) int { return cmp.Compare(f.Duration(a), f.Duration(b)) })
+		stay[f.RowName(longest)] += f.Duration(longest)
+		more[f.RowName(longest)] += max(0, fused-f.Duration(longest))
+		first, last := run[0], run[len(run)-1]
+		ns := max(0, max(f.End(last)-f.Start(first), f.Launched(last)-f.Launch(first))-least)
+		if all.most += ns; tensors == 0 {
+			others += ns
+			continue
+		}
+		all.n++
+		all.tensors += tensors
+	}
+	if 2*others > all.most {
+		all.n, all.tensors = 0, 0
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(more), func(a, b string) int {
+		return cmp.Or(cmp.Compare(more[b], more[a]), strings.Compare(a, b))
+	}) {
+		if more[name] > 0 && len(all.changes) < maxChanges {
+			factor := 1 + float64(more[name])/float64(max(1, stay[name]))
+			all.changes = append(all.changes, replay.Change{Kind: replay.Scale, Select: name, Factor: factor})
+		}
+	}
+	return all
 }
 
 // rooflines finds operations below half of their peak.

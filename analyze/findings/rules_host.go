@@ -369,7 +369,9 @@ func (l *list) shortOperations() []candidate {
 		units.Plural(most.Rounds, "time"))
 	f.Evidence = []Evidence{times("operations in short runs", l.Sequences.RunOperations), lasts("gaps", gaps/l.devicesNum)}
 	f.Try = "fuse them into one kernel, or launch them as a graph"
-	return []candidate{{Finding: f, changes: change(replay.Fuse, replay.ShortRuns), atMost: !l.timesLaunches()}}
+	return []candidate{{
+		Finding: f, changes: change(replay.Fuse, replay.ShortRuns), atMost: !l.timesLaunches(), isGeneral: true,
+	}}
 }
 
 // timesLaunches reports whether most operations of devices state how long their launch took. Without that, nobody knows
