@@ -10,6 +10,8 @@ type candidate struct {
 	// changes are replayed together, unless saving is known. Without any, saving is an estimate.
 	changes []replay.Change
 	saving  replay.Saving
+	// beside is time that goes with the changes and that a replay keeps.
+	beside int64
 	// atMost is set for a change with an unknown smaller gain, such as moving code elsewhere.
 	atMost bool
 	// most bounds the gain, 0 if unknown.

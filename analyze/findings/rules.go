@@ -116,7 +116,9 @@ func (l *list) changes() {
 		}
 		more := joint.NS - together
 		if c.isGeneral && len(kept) > 0 {
-			c.saving = replay.Saving{NS: more, HighNS: max(more, c.saving.HighNS), Known: c.saving.Known}
+			s := &c.saving
+			s.LowNS, s.HighNS = max(0, s.LowNS-s.NS+more), max(more, s.HighNS-s.NS+more)
+			s.NS = more
 		}
 		if 2*more < c.saving.NS || !l.enough(c.saving.NS) {
 			continue
@@ -132,6 +134,8 @@ func (l *list) changes() {
 // claim adds the finding of a candidate.
 func (l *list) claim(c *candidate) {
 	f := c.Finding
+	c.saving.NS += c.beside
+	c.saving.HighNS += c.beside
 	f.OfNS = op.Known(l.whole)
 	if len(c.changes) > 0 && !c.saving.Known {
 		l.all = append(l.all, f) // too much of the time is unexplained

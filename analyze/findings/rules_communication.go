@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/profile"
@@ -119,7 +120,30 @@ func (l *list) collectives(c *communications, f Finding) []candidate {
 	if c.bytes > 0 && c.ns > 0 {
 		f.Evidence = append(f.Evidence, figure("rate", float64(c.bytes)/float64(c.ns)*1e9, "B/s"))
 	}
+	if n := l.microSteps(); n > 1 {
+		f.Text += fmt.Sprintf(" They run in each of the %d backward passes of a step, and only the last one needs them.", n)
+		f.Try = "accumulate gradients without reducing them: no_sync() around all but the last backward pass of a step"
+		all := candidate{Finding: f, changes: c.changes(replay.Remove)}
+		if l.replay(&all.saving, all.changes) {
+			s := &all.saving
+			s.NS, s.LowNS, s.HighNS = s.NS-s.NS/n, s.LowNS-s.LowNS/n, s.HighNS-s.HighNS/n
+			return []candidate{all}
+		}
+	}
 	return l.overlapped(c, f, c.n/max(1, l.rounds()*int64(len(l.Extent.Devices))))
+}
+
+// microSteps returns the number of forward passes of a step, if collectives follow nearly all of them, else 0.
+func (l *list) microSteps() int64 {
+	const nearly = 0.9
+	if l.Forest == nil || l.rounds() == 0 {
+		return 0
+	}
+	n, have := hostcalls.Within(l.Forest, "DistributedDataParallel.forward", hostcalls.Launches(l.Forest, op.KindCollective))
+	if float64(have) < nearly*float64(n) {
+		return 0
+	}
+	return n / (l.rounds() * l.devicesNum)
 }
 
 // isTransfer reports whether only the name of a kernel tells its kind of transfer: a send, a receive or an exchange

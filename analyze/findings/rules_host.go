@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/sequences"
@@ -48,36 +49,15 @@ func (l *list) loaders() (all []candidate) {
 	}
 	f := l.Forest
 	found := make(map[string]*loader)
-	add := func(name string, rank op.Int, start, end int64) {
-		x := found[name]
+	for h := range hostcalls.Ranges(f, attrkey.IsInput) {
+		x := found[h.Name]
 		if x == nil {
 			x = &loader{times: make(map[op.Int][][2]int64)}
-			found[name] = x
+			found[h.Name] = x
 		}
 		x.n++
-		x.all += end - start
-		x.times[rank] = append(x.times[rank], [2]int64{start, end})
-	}
-	var isInput [2][]bool // by the name of operations and of other spans
-	for _, name := range f.Names.Operations.Values {
-		isInput[0] = append(isInput[0], attrkey.IsInput(name))
-	}
-	for _, span := range f.Names.Spans.Values {
-		isInput[1] = append(isInput[1], attrkey.IsInput(span.Name))
-	}
-	for r := range f.Rows() {
-		named := isInput[0]
-		if !f.Has(r, trace.FlagOp) {
-			named = isInput[1]
-		}
-		if named[f.Name(r)] && f.Has(r, trace.FlagStart) && !f.IsDeviceSide(r) {
-			add(f.RowName(r), f.DeviceKey(r).Rank, f.Start(r), f.End(r))
-		}
-	}
-	for i := range f.Calls {
-		if c := &f.Calls[i]; attrkey.IsInput(c.Name) {
-			add(c.Name, c.Rank, c.Start, c.Start+c.Duration)
-		}
+		x.all += h.End - h.Start
+		x.times[h.Rank] = append(x.times[h.Rank], [2]int64{h.Start, h.End})
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		x := found[name]

@@ -55,12 +55,22 @@ func (l *list) waits() (all []candidate) {
 		}
 		all = append(all, one)
 	}
-	return append(all, l.waitingOperations()...)
+	if len(all) == 0 {
+		all = l.waitingOperations()
+	}
+	if len(l.launchBound()) > 0 { // also the code that works on the value keeps the device idle
+		for i := range all {
+			if c := &all[i]; c.changes[0].Kind == replay.Remove {
+				c.beside = hostcalls.Behind(l.Forest, c.changes[0].Select) / l.devicesNum
+			}
+		}
+	}
+	return all
 }
 
-// waitingOperations finds operations of the host waiting for a device, in recordings without runtime calls.
+// waitingOperations finds operations of the host waiting for a device, in recordings without long calls that wait.
 func (l *list) waitingOperations() (all []candidate) {
-	if l.Forest == nil || len(hostcalls.Of(l.Forest, attrkey.IsWait, 0)) > 0 {
+	if l.Forest == nil {
 		return nil
 	}
 	rounds := l.rounds()

@@ -3,10 +3,13 @@ package hostcalls
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"sort"
 
+	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/op"
@@ -167,4 +170,97 @@ func waitsNear(f *trace.Forest, times []int64, own func(*trace.Call) int64) (nam
 		}
 	}
 	return names
+}
+
+// Range is a range, a span, an operation or a call of the host.
+type Range struct {
+	Name       string
+	Rank       op.Int
+	Start, End int64
+}
+
+// Ranges yields the ranges with names of a class.
+func Ranges(f *trace.Forest, class func(name string) bool) iter.Seq[Range] {
+	return func(yield func(Range) bool) {
+		var is [2][]bool // by the name of operations and of other spans
+		for _, name := range f.Names.Operations.Values {
+			is[0] = append(is[0], class(name))
+		}
+		for _, span := range f.Names.Spans.Values {
+			is[1] = append(is[1], class(span.Name))
+		}
+		rankOf := timeline.RankOf(f)
+		for r := range f.Rows() {
+			named := is[0]
+			if !f.Has(r, trace.FlagOp) {
+				named = is[1]
+			}
+			if named[f.Name(r)] && f.Has(r, trace.FlagStart) && !f.IsDeviceSide(r) &&
+				!yield(Range{f.RowName(r), rankOf(r), f.Start(r), f.End(r)}) {
+				return
+			}
+		}
+		for i := range f.Calls {
+			if c := &f.Calls[i]; class(c.Name) && !yield(Range{c.Name, c.Rank, c.Start, c.Start + c.Duration}) {
+				return
+			}
+		}
+	}
+}
+
+// Launches returns when the operations of devices of the kinds, or of all, were launched, or else began, by rank and time.
+func Launches(f *trace.Forest, kinds ...op.Kind) map[op.Int][]int64 {
+	all := make(map[op.Int][]int64)
+	for _, r := range f.Devices.ByStart {
+		if !f.IsDeviceSide(r) || len(kinds) > 0 && !slices.Contains(kinds, f.Kind(r)) {
+			continue
+		}
+		at := f.Start(r)
+		if f.Has(r, trace.FlagLaunch) {
+			at = f.Launch(r)
+		}
+		all[f.DeviceKey(r).Rank] = append(all[f.DeviceKey(r).Rank], at)
+	}
+	for _, times := range all {
+		slices.Sort(times)
+	}
+	return all
+}
+
+// Behind returns the time of hosts behind the operations of a name until they launch again, beyond the usual time from one
+// launch to the next.
+func Behind(f *trace.Forest, name string) (ns int64) {
+	launches := Launches(f)
+	var gaps []int64
+	for _, times := range launches {
+		for i := range times[1:] {
+			gaps = append(gaps, times[i+1]-times[i])
+		}
+	}
+	for h := range Ranges(f, func(of string) bool { return of == name }) {
+		times := launches[h.Rank]
+		if i, _ := slices.BinarySearch(times, h.End); i < len(times) {
+			ns += max(0, times[i]-h.End-sketch.Median(gaps))
+		}
+	}
+	return ns
+}
+
+// Within returns the number of ranges of a name, and how many of them have one of times between their begin and that of the
+// next one of the rank.
+func Within(f *trace.Forest, name string, times map[op.Int][]int64) (n, have int64) {
+	starts := make(map[op.Int][]int64)
+	for h := range Ranges(f, func(of string) bool { return of == name }) {
+		starts[h.Rank] = append(starts[h.Rank], h.Start)
+	}
+	for rank, all := range starts {
+		slices.Sort(all)
+		for i, at := range all {
+			k, _ := slices.BinarySearch(times[rank], at)
+			if n++; k < len(times[rank]) && (i+1 == len(all) || times[rank][k] < all[i+1]) {
+				have++
+			}
+		}
+	}
+	return n, have
 }
