@@ -20,8 +20,9 @@ type candidate struct {
 	isEffect bool
 	// isGeneral is set for a change beyond more specific ones. It saves the rest.
 	isGeneral bool
-	// behind is replayed after all others if the changes alone save little: then the time is behind theirs.
-	behind []replay.Change
+	// behind is replayed after all others if the changes alone save little: then exposed, a time, may be behind theirs.
+	behind  []replay.Change
+	exposed int64
 }
 
 // replay sets s to the gain of changes. It reports false for an empty selection.

@@ -86,7 +86,7 @@ func (l *list) changes() {
 		if l.enough(c.saving.NS) {
 			worth = append(worth, c)
 		} else if len(c.behind) > 0 && !c.isEffect {
-			c.changes, c.isGeneral, c.atMost = c.behind, true, true
+			c.changes, c.atMost = c.behind, true
 			behind = append(behind, c)
 		}
 	}
@@ -115,8 +115,13 @@ func (l *list) changes() {
 			continue
 		}
 		more := joint.NS - together
-		if c.isGeneral && len(kept) > 0 {
-			s := &c.saving
+		switch s := &c.saving; {
+		case i >= len(worth):
+			if *s = (replay.Saving{Known: s.Known}); 20*more >= c.exposed {
+				s.NS = c.exposed
+				more = s.NS
+			}
+		case c.isGeneral && len(kept) > 0:
 			s.LowNS, s.HighNS = max(0, s.LowNS-s.NS+more), max(more, s.HighNS-s.NS+more)
 			s.NS = more
 		}

@@ -75,7 +75,7 @@ func (l *list) communication() []candidate {
 			l.each(l.part(exposed/l.devicesNum)), kind.named(l))
 		f.Evidence = []Evidence{times("calls", kind.n), lasts("time", kind.ns/l.devicesNum)}
 		for _, c := range kind.find(kind.communications, f) {
-			c.behind = kind.changes(replay.Remove)
+			c.behind, c.exposed = kind.changes(replay.Remove), exposed/l.devicesNum
 			all = append(all, c)
 		}
 	}
@@ -121,11 +121,10 @@ func (l *list) collectives(c *communications, f Finding) []candidate {
 		f.Evidence = append(f.Evidence, figure("rate", float64(c.bytes)/float64(c.ns)*1e9, "B/s"))
 	}
 	if n := l.microSteps(); n > 1 {
-		f.Text += fmt.Sprintf(" They run in each of the %d backward passes of a step, and only the last one needs them.", n)
+		f.Text += fmt.Sprintf(" They run in each of %d backward passes of a step, and only the last one needs them.", n)
 		f.Try = "accumulate gradients without reducing them: no_sync() around all but the last backward pass of a step"
 		all := candidate{Finding: f, changes: c.changes(replay.Remove)}
-		if l.replay(&all.saving, all.changes) {
-			s := &all.saving
+		if s := &all.saving; l.replay(s, all.changes) {
 			s.NS, s.LowNS, s.HighNS = s.NS-s.NS/n, s.LowNS-s.LowNS/n, s.HighNS-s.HighNS/n
 			return []candidate{all}
 		}
@@ -135,12 +134,11 @@ func (l *list) collectives(c *communications, f Finding) []candidate {
 
 // microSteps returns the number of forward passes of a step, if collectives follow nearly all of them, else 0.
 func (l *list) microSteps() int64 {
-	const nearly = 0.9
 	if l.Forest == nil || l.rounds() == 0 {
 		return 0
 	}
-	n, have := hostcalls.Within(l.Forest, "DistributedDataParallel.forward", hostcalls.Launches(l.Forest, op.KindCollective))
-	if float64(have) < nearly*float64(n) {
+	n, reduced := hostcalls.Forwards(l.Forest)
+	if 10*reduced < 9*n {
 		return 0
 	}
 	return n / (l.rounds() * l.devicesNum)

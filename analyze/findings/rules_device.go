@@ -3,7 +3,6 @@ package findings
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -317,8 +316,8 @@ func (l *list) findElementwise() []candidate {
 			ns += o.SumNS
 		}
 	}
-	runs := l.fusible()
-	if max(ns, runs.most)/l.devicesNum < l.whole/much {
+	changes, most, runs, tensors := l.fusible()
+	if ns/l.devicesNum < l.whole/much && (runs == 0 || most/l.devicesNum < l.whole/much) {
 		return nil
 	}
 	f := says(SmallOperations, Where{Section: "operations"},
@@ -326,69 +325,59 @@ func (l *list) findElementwise() []candidate {
 		units.Count(n))
 	f.Evidence = []Evidence{times("elementwise operations", n), lasts("time", ns)}
 	f.Try = "fuse the chains: torch.compile, fused norm, rotary and activation kernels"
-	if runs.tensors > 0 {
+	if runs > 0 {
 		f.Text = fmt.Sprintf("Elementwise operations take %s: %s, mostly the same for one tensor after the other, %s at a "+
-			"time, as in an optimizer that is not fused.", l.part(ns/l.devicesNum), units.Count(n), units.Count(runs.tensors/runs.n))
-		f.Evidence = append(f.Evidence, times("tensors", runs.tensors))
+			"time, as in an optimizer that is not fused.", l.part(ns/l.devicesNum), units.Count(n), units.Count(tensors/runs))
+		f.Evidence = append(f.Evidence, times("tensors", tensors))
 		f.Try = "a fused optimizer (fused=True), or foreach=True: one launch for many tensors"
 	}
-	c := candidate{Finding: f, changes: runs.changes, most: cmp.Or(runs.most, ns) / l.devicesNum, atMost: true}
+	c := candidate{Finding: f, changes: changes, most: cmp.Or(most, ns) / l.devicesNum, atMost: true}
 	if l.replay(&c.saving, c.changes) {
 		c.saving.HighNS = max(c.saving.NS, min(c.saving.HighNS, c.most))
 	}
 	return []candidate{c}
 }
 
-// elementwiseRuns are the runs of elementwise operations. most is their time beyond the least of one kernel for each.
-type elementwiseRuns struct {
-	most, n, tensors int64 // n runs go through tensors one by one, 0 if most of the time is in others
-	// changes replace each run by one kernel, with the time that it takes.
-	changes []replay.Change
-}
-
-func (l *list) fusible() (all elementwiseRuns) {
-	all.changes = change(replay.Fuse, replay.Elementwise)
+// fusible returns the changes that replace each run of elementwise operations by one kernel, and the time of the runs
+// beyond the longest operation on the same data. If most of it is in runs through tensors one by one, it counts them.
+func (l *list) fusible() (changes []replay.Change, most, runs, tensors int64) {
+	changes = change(replay.Fuse, replay.Elementwise)
 	f := l.Forest
 	if f == nil {
-		return all
+		return changes, 0, 0, 0
 	}
 	rows := slices.DeleteFunc(slices.Clone(f.Devices.ByStart), func(r int32) bool {
 		return !f.CountsInSums(r) || !f.IsDeviceSide(r)
 	})
-	stay, more := make(map[string]int64), make(map[string]int64) // the time of what a replay leaves, and what a kernel takes more
-	for _, r := range rows {
-		stay[f.RowName(r)] += f.Duration(r)
-	}
-	var others int64
+	gone, more := make(map[string]int64), make(map[string]int64) // a replay leaves the longest, and a kernel takes more
+	inTensors := int64(0)
 	for run := range selection.Runs(f, rows, selection.ElementwiseRun(f)) {
-		fused, least, tensors := selection.Fused(f, run)
-		for _, r := range run {
-			stay[f.RowName(r)] -= f.Duration(r)
-		}
+		fused, least, n := selection.Fused(f, run)
 		longest := slices.MaxFunc(run, func(a, b int32) int { return cmp.Compare(f.Duration(a), f.Duration(b)) })
-		stay[f.RowName(longest)] += f.Duration(longest)
+		for _, r := range run {
+			gone[f.RowName(r)] += f.Duration(r)
+		}
+		gone[f.RowName(longest)] -= f.Duration(longest)
 		more[f.RowName(longest)] += max(0, fused-f.Duration(longest))
 		first, last := run[0], run[len(run)-1]
-		ns := max(0, max(f.End(last)-f.Start(first), f.Launched(last)-f.Launch(first))-least)
-		if all.most += ns; tensors == 0 {
-			others += ns
-			continue
-		}
-		all.n++
-		all.tensors += tensors
-	}
-	if 2*others > all.most {
-		all.n, all.tensors = 0, 0
-	}
-	for _, name := range slices.SortedFunc(maps.Keys(more), func(a, b string) int {
-		return cmp.Or(cmp.Compare(more[b], more[a]), strings.Compare(a, b))
-	}) {
-		if more[name] > 0 && len(all.changes) < maxChanges {
-			factor := 1 + float64(more[name])/float64(max(1, stay[name]))
-			all.changes = append(all.changes, replay.Change{Kind: replay.Scale, Select: name, Factor: factor})
+		ns := max(0, f.End(last)-f.Start(first)-least, f.Launched(last)-f.Launch(first)-least)
+		if most += ns; n > 0 {
+			runs++
+			tensors += n
+			inTensors += ns
 		}
 	}
-	return all
+	if 2*inTensors < most {
+		runs = 0
+	}
+	for i := range l.Operations {
+		o := &l.Operations[i]
+		if ns := more[o.Operation]; o.Side == "" && ns > 0 && len(changes) < maxChanges {
+			factor := 1 + float64(ns)/float64(max(1, o.SumNS-gone[o.Operation]))
+			changes = append(changes, replay.Change{Kind: replay.Scale, Select: o.Operation, Factor: factor})
+		}
+	}
+	return changes, most, runs, tensors
 }
 
 // rooflines finds operations below half of their peak.

@@ -49,7 +49,7 @@ func (l *list) loaders() (all []candidate) {
 	}
 	f := l.Forest
 	found := make(map[string]*loader)
-	for h := range hostcalls.Ranges(f, attrkey.IsInput) {
+	for _, h := range hostcalls.Ranges(f, attrkey.IsInput) {
 		x := found[h.Name]
 		if x == nil {
 			x = &loader{times: make(map[op.Int][][2]int64)}

@@ -3,7 +3,6 @@ package hostcalls
 
 import (
 	"cmp"
-	"iter"
 	"maps"
 	"slices"
 	"sort"
@@ -179,47 +178,44 @@ type Range struct {
 	Start, End int64
 }
 
-// Ranges yields the ranges with names of a class.
-func Ranges(f *trace.Forest, class func(name string) bool) iter.Seq[Range] {
-	return func(yield func(Range) bool) {
-		var is [2][]bool // by the name of operations and of other spans
-		for _, name := range f.Names.Operations.Values {
-			is[0] = append(is[0], class(name))
+// Ranges returns the ranges with names of a class.
+func Ranges(f *trace.Forest, class func(name string) bool) (all []Range) {
+	var is [2][]bool // by the name of operations and of other spans
+	for _, name := range f.Names.Operations.Values {
+		is[0] = append(is[0], class(name))
+	}
+	for _, span := range f.Names.Spans.Values {
+		is[1] = append(is[1], class(span.Name))
+	}
+	rankOf := timeline.RankOf(f)
+	for r := range f.Rows() {
+		named := is[0]
+		if !f.Has(r, trace.FlagOp) {
+			named = is[1]
 		}
-		for _, span := range f.Names.Spans.Values {
-			is[1] = append(is[1], class(span.Name))
-		}
-		rankOf := timeline.RankOf(f)
-		for r := range f.Rows() {
-			named := is[0]
-			if !f.Has(r, trace.FlagOp) {
-				named = is[1]
-			}
-			if named[f.Name(r)] && f.Has(r, trace.FlagStart) && !f.IsDeviceSide(r) &&
-				!yield(Range{f.RowName(r), rankOf(r), f.Start(r), f.End(r)}) {
-				return
-			}
-		}
-		for i := range f.Calls {
-			if c := &f.Calls[i]; class(c.Name) && !yield(Range{c.Name, c.Rank, c.Start, c.Start + c.Duration}) {
-				return
-			}
+		if named[f.Name(r)] && f.Has(r, trace.FlagStart) && !f.IsDeviceSide(r) {
+			all = append(all, Range{f.RowName(r), rankOf(r), f.Start(r), f.End(r)})
 		}
 	}
+	for i := range f.Calls {
+		if c := &f.Calls[i]; class(c.Name) {
+			all = append(all, Range{c.Name, c.Rank, c.Start, c.Start + c.Duration})
+		}
+	}
+	return all
 }
 
-// Launches returns when the operations of devices of the kinds, or of all, were launched, or else began, by rank and time.
-func Launches(f *trace.Forest, kinds ...op.Kind) map[op.Int][]int64 {
+// launches returns when the operations of devices, or the collectives, were launched, or else began, by rank and time.
+func launches(f *trace.Forest, collectives bool) map[op.Int][]int64 {
 	all := make(map[op.Int][]int64)
 	for _, r := range f.Devices.ByStart {
-		if !f.IsDeviceSide(r) || len(kinds) > 0 && !slices.Contains(kinds, f.Kind(r)) {
-			continue
+		if rank := f.DeviceKey(r).Rank; f.IsDeviceSide(r) && (!collectives || f.Kind(r) == op.KindCollective) {
+			at := f.Start(r)
+			if f.Has(r, trace.FlagLaunch) {
+				at = f.Launch(r)
+			}
+			all[rank] = append(all[rank], at)
 		}
-		at := f.Start(r)
-		if f.Has(r, trace.FlagLaunch) {
-			at = f.Launch(r)
-		}
-		all[f.DeviceKey(r).Rank] = append(all[f.DeviceKey(r).Rank], at)
 	}
 	for _, times := range all {
 		slices.Sort(times)
@@ -230,37 +226,40 @@ func Launches(f *trace.Forest, kinds ...op.Kind) map[op.Int][]int64 {
 // Behind returns the time of hosts behind the operations of a name until they launch again, beyond the usual time from one
 // launch to the next.
 func Behind(f *trace.Forest, name string) (ns int64) {
-	launches := Launches(f)
+	all := launches(f, false)
 	var gaps []int64
-	for _, times := range launches {
+	for _, times := range all {
 		for i := range times[1:] {
 			gaps = append(gaps, times[i+1]-times[i])
 		}
 	}
-	for h := range Ranges(f, func(of string) bool { return of == name }) {
-		times := launches[h.Rank]
-		if i, _ := slices.BinarySearch(times, h.End); i < len(times) {
-			ns += max(0, times[i]-h.End-sketch.Median(gaps))
+	if len(gaps) == 0 {
+		return 0
+	}
+	usual := sketch.Median(gaps)
+	for _, h := range Ranges(f, func(of string) bool { return of == name }) {
+		if i, _ := slices.BinarySearch(all[h.Rank], h.End); i < len(all[h.Rank]) {
+			ns += max(0, all[h.Rank][i]-h.End-usual)
 		}
 	}
 	return ns
 }
 
-// Within returns the number of ranges of a name, and how many of them have one of times between their begin and that of the
-// next one of the rank.
-func Within(f *trace.Forest, name string, times map[op.Int][]int64) (n, have int64) {
-	starts := make(map[op.Int][]int64)
-	for h := range Ranges(f, func(of string) bool { return of == name }) {
-		starts[h.Rank] = append(starts[h.Rank], h.Start)
-	}
-	for rank, all := range starts {
-		slices.Sort(all)
-		for i, at := range all {
-			k, _ := slices.BinarySearch(times[rank], at)
-			if n++; k < len(times[rank]) && (i+1 == len(all) || times[rank][k] < all[i+1]) {
-				have++
-			}
+// Forwards returns the number of forward passes of PyTorch's DistributedDataParallel, and how many of them have a collective
+// behind them, before the next one of their rank.
+func Forwards(f *trace.Forest) (n, reduced int64) {
+	const name = "DistributedDataParallel.forward"
+	all := launches(f, true)
+	last := make(map[op.Int]int) // the number of collectives before a forward pass
+	ranges := Ranges(f, func(of string) bool { return of == name })
+	slices.SortStableFunc(ranges, func(a, b Range) int { return cmp.Compare(b.Start, a.Start) })
+	for _, h := range ranges { // the last one first
+		before, _ := slices.BinarySearch(all[h.Rank], h.Start)
+		next, known := last[h.Rank]
+		if n++; !known && before < len(all[h.Rank]) || before < next {
+			reduced++
 		}
+		last[h.Rank] = before
 	}
-	return n, have
+	return n, reduced
 }
