@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/model/attrkey"
@@ -205,61 +204,30 @@ func Ranges(f *trace.Forest, class func(name string) bool) (all []Range) {
 	return all
 }
 
-// launches returns when the operations of devices, or the collectives, were launched, or else began, by rank and time.
-func launches(f *trace.Forest, collectives bool) map[op.Int][]int64 {
-	all := make(map[op.Int][]int64)
-	for _, r := range f.Devices.ByStart {
-		if rank := f.DeviceKey(r).Rank; f.IsDeviceSide(r) && (!collectives || f.Kind(r) == op.KindCollective) {
-			at := f.Start(r)
-			if f.Has(r, trace.FlagLaunch) {
-				at = f.Launch(r)
-			}
-			all[rank] = append(all[rank], at)
-		}
-	}
-	for _, times := range all {
-		slices.Sort(times)
-	}
-	return all
-}
-
-// Behind returns the time of hosts behind the operations of a name until they launch again, beyond the usual time from one
-// launch to the next.
-func Behind(f *trace.Forest, name string) (ns int64) {
-	all := launches(f, false)
-	var gaps []int64
-	for _, times := range all {
-		for i := range times[1:] {
-			gaps = append(gaps, times[i+1]-times[i])
-		}
-	}
-	if len(gaps) == 0 {
-		return 0
-	}
-	usual := sketch.Median(gaps)
-	for _, h := range Ranges(f, func(of string) bool { return of == name }) {
-		if i, _ := slices.BinarySearch(all[h.Rank], h.End); i < len(all[h.Rank]) {
-			ns += max(0, all[h.Rank][i]-h.End-usual)
-		}
-	}
-	return ns
-}
-
 // Forwards returns the number of forward passes of PyTorch's DistributedDataParallel, and how many of them have a collective
 // behind them, before the next one of their rank.
 func Forwards(f *trace.Forest) (n, reduced int64) {
-	const name = "DistributedDataParallel.forward"
-	all := launches(f, true)
-	last := make(map[op.Int]int) // the number of collectives before a forward pass
-	ranges := Ranges(f, func(of string) bool { return of == name })
-	slices.SortStableFunc(ranges, func(a, b Range) int { return cmp.Compare(b.Start, a.Start) })
-	for _, h := range ranges { // the last one first
-		before, _ := slices.BinarySearch(all[h.Rank], h.Start)
-		next, known := last[h.Rank]
-		if n++; !known && before < len(all[h.Rank]) || before < next {
-			reduced++
-		}
-		last[h.Rank] = before
+	begins := make(map[op.Int][]int64)
+	for _, h := range Ranges(f, func(name string) bool { return name == "DistributedDataParallel.forward" }) {
+		begins[h.Rank] = append(begins[h.Rank], h.Start)
+		n++
 	}
-	return n, reduced
+	for _, all := range begins {
+		slices.Sort(all)
+	}
+	type pass struct {
+		rank   op.Int
+		number int
+	}
+	seen := make(map[pass]bool)
+	for _, r := range f.Devices.ByStart {
+		at, rank := f.Start(r), f.DeviceKey(r).Rank
+		if f.Has(r, trace.FlagLaunch) {
+			at = f.Launch(r)
+		}
+		if i, _ := slices.BinarySearch(begins[rank], at); i > 0 && f.Kind(r) == op.KindCollective {
+			seen[pass{rank, i}] = true
+		}
+	}
+	return n, int64(len(seen))
 }
