@@ -96,7 +96,7 @@ func (l *list) changes() {
 			order.Flags(a.isEffect, b.isEffect), order.Flags(a.isGeneral, b.isGeneral), cmp.Compare(b.saving.NS, a.saving.NS),
 		)
 	})
-	if len(all) > 0 {
+	if slices.ContainsFunc(all, func(c candidate) bool { return c.Kind == Launch || c.Kind == SmallOperations }) {
 		all = append(all, behind...)
 	}
 	var kept []replay.Change

@@ -59,7 +59,10 @@ func (l *list) communication() []candidate {
 			collectives.add(o)
 		}
 	}
-	ns := collectives.ns + sends.ns + receives.ns
+	ns, waits := collectives.ns+sends.ns+receives.ns, int64(0)
+	for i := range l.Lateness {
+		waits += l.Lateness[i].WaitNS
+	}
 	for _, kind := range []struct {
 		*communications
 		find func(*communications, Finding) []candidate
@@ -75,7 +78,10 @@ func (l *list) communication() []candidate {
 			l.each(l.part(exposed/l.devicesNum)), kind.named(l))
 		f.Evidence = []Evidence{times("calls", kind.n), lasts("time", kind.ns/l.devicesNum)}
 		for _, c := range kind.find(kind.communications, f) {
-			c.behind, c.exposed = kind.changes(replay.Remove), exposed/l.devicesNum
+			if exposed*10 < l.whole*l.devicesNum {
+				c.changes, c.saving = nil, replay.Saving{Known: true}
+			}
+			c.behind, c.exposed = kind.changes(replay.Remove), (exposed-waits)/l.devicesNum
 			all = append(all, c)
 		}
 	}
