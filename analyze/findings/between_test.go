@@ -53,6 +53,37 @@ func TestTimeBetweenStepsIsTheHosts(t *testing.T) {
 	}
 }
 
+// The advice follows what shortens the run: the time between steps, if one device is idle at no other time.
+func TestAdviceOnIdleTimeFollowsTheGain(t *testing.T) {
+	const ms = 1_000_000
+	for _, last := range []int64{0, 3} { // ms of a step in which the last rank is idle, as the others are for 3 ms
+		var records []op.Record
+		for i := range 20 * int64(3) {
+			at := 1_000_000_000 + i/3*11*ms
+			of, root := op.TraceID{byte(i + 1)}, op.SpanID{1}
+			idle := []int64{3, 3, last}[i%3] * ms
+			records = append(records, op.Record{Span: &op.Span{
+				Name: "train_step", TraceID: of, SpanID: root, Start: op.Known(at), Duration: 10 * ms,
+			}}, op.Record{Span: &op.Span{
+				Name: "prepare", TraceID: of, SpanID: op.SpanID{3}, ParentSpanID: root, Start: op.Known(at), Duration: idle,
+			}})
+			for k, e := range []op.Entry{
+				{Operation: "matmul", Kind: op.KindCompute, Start: op.Known(at + idle), Duration: 9*ms - idle},
+				{Operation: "all_reduce", Kind: op.KindCollective, Start: op.Known(at + 9*ms), Duration: ms},
+			} {
+				e.DeviceID, e.Rank, e.Step = "cpu", op.Known(i%3), op.Known(i/3)
+				e.TraceID, e.ParentSpanID, e.SpanID = of, root, op.SpanID{2, byte(k)}
+				records = append(records, op.Record{Entry: &e})
+			}
+		}
+		f := only(found(t, records...), "pauses")
+		isNext := strings.Contains(f.Try, "next step") && strings.Contains(f.Text, "19.0 ms of it between steps")
+		if isNext != (last == 0) || f.Try == "" {
+			t.Errorf("%d ms: %q, try %q, gain %q", last, f.Text, f.Try, f.Gain())
+		}
+	}
+}
+
 // Fusing short operations saves time of the host only if their launches state how long they take. Otherwise a replay
 // states the most.
 func TestGainOfFusingNeedsTimedLaunches(t *testing.T) {

@@ -10,6 +10,8 @@ type candidate struct {
 	// changes are replayed together, unless saving is known. Without any, saving is an estimate.
 	changes []replay.Change
 	saving  replay.Saving
+	// beside is time that goes with the changes and that a replay keeps.
+	beside int64
 	// atMost is set for a change with an unknown smaller gain, such as moving code elsewhere.
 	atMost bool
 	// most bounds the gain, 0 if unknown.
@@ -18,6 +20,9 @@ type candidate struct {
 	isEffect bool
 	// isGeneral is set for a change beyond more specific ones. It saves the rest.
 	isGeneral bool
+	// behind is replayed after all others if the changes alone save little: then exposed, a time, may be behind theirs.
+	behind  []replay.Change
+	exposed int64
 }
 
 // replay sets s to the gain of changes. It reports false for an empty selection.

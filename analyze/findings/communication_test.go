@@ -150,3 +150,36 @@ func TestAPipelineWithFewMicrobatches(t *testing.T) {
 	check.Equal(t, "text", says, f.Text)
 	check.Equal(t, "saved", int64(steps*(ms-10_000)*7/8), f.SavedNS.V)
 }
+
+// Gradients of four passes are reduced once a step. All-reduces behind late launches are shown with what they take then.
+func TestAllReducesOfEachPassAndBehindLaunches(t *testing.T) {
+	const ms, us = 1_000_000, 1_000
+	for _, test := range []struct {
+		name                       string
+		host, gemm, reduced, every int64 // ns; passes for each all-reduce
+		says                       string
+		low, high                  int64
+	}{
+		{"each pass", us, 3 * ms, 2 * ms, 1, "in each of 4 backward passes", 58 * ms, 62 * ms},
+		{"once a step", us, 3 * ms, 2 * ms, 4, "exposed in all_reduce", 18 * ms, 22 * ms},
+		{"late launches", 200 * us, 80 * us, 90 * us, 2, "exposed in all_reduce", ms, 2 * ms},
+	} {
+		var r run
+		for i := range int64(40) {
+			start := r.at
+			r.host("aten::view", test.host)
+			r.launch("aten::mm", "gemm", op.KindCompute, test.gemm).Step = op.Known(i / 4)
+			r.records = append(r.records, op.Record{Span: &op.Span{
+				Name: "DistributedDataParallel.forward", TraceID: op.TraceID{1}, SpanID: op.SpanID{1, byte(i), 9},
+				Start: op.Known(1_000_000_000 + start), Duration: r.at - start,
+			}})
+			if i%test.every == test.every-1 {
+				r.launch("c10d", "all_reduce", op.KindCollective, test.reduced).Step = op.Known(i / 4)
+			}
+		}
+		f := only(found(t, r.records...), "exposed_communication")
+		if !strings.Contains(f.Text, test.says) || f.SavedNS.V < test.low || f.SavedNS.V > test.high {
+			t.Errorf("%s: %q, gain %q", test.name, f.Text, f.Gain())
+		}
+	}
+}

@@ -178,13 +178,13 @@ func (l *list) blame() {
 	}
 }
 
-// mostWork returns the device with at least minRatio times the others' work, nil without one or if kinds differ.
-func (l *list) mostWork() *uneven {
+// findMostWork returns the device with at least minRatio times the others' work, nil without one or if kinds differ.
+func (l *list) findMostWork() *uneven {
 	devices := l.Extent.Devices
 	if len(devices) < 2 {
 		return nil
 	}
-	if l.byRequest && (l.services() > 1 || l.Replay != nil && len(l.Replay().Replicas()) > 0) { // of unlike loads
+	if l.byRequest && (l.services() > 1 || l.Replay != nil && len(l.equals()) > 0) { // of unlike loads
 		return nil
 	}
 	kind, _, _ := strings.Cut(devices[0].DeviceID, ":")

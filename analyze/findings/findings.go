@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sync"
 
+	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/launch"
 	"github.com/optrace/optrace/analyze/operators"
+	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/sequences"
 	"github.com/optrace/optrace/analyze/timeline"
@@ -29,6 +32,15 @@ func Of(f *Facts) []Finding {
 		if o := &l.Operations[i]; o.Side == op.SideHost.String() {
 			l.hostCalls[o.Operation] = o.Count
 		}
+	}
+	l.once = once{
+		pauses:        sync.OnceValue(l.findPauses),
+		engineHost:    sync.OnceValue(l.findEngineHost),
+		unevenDevices: sync.OnceValue(l.findUnevenDevices),
+		elementwise:   sync.OnceValue(l.findElementwise),
+		mostWork:      sync.OnceValue(l.findMostWork),
+		pairs:         sync.OnceValue(func() []collective.Transfer { return collective.Transfers(l.Forest) }),
+		equals:        sync.OnceValue(func() []replay.Replica { return l.Replay().Replicas() }),
 	}
 	l.coverage()
 	l.input()

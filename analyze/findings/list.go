@@ -108,6 +108,15 @@ type list struct {
 	// late is the device with the largest delay of others in collectives. If it is nil, spread describes the waiting.
 	late   *blamed
 	spread string
+	once
+}
+
+// once has the results of searches that several rules ask for, each computed on first use.
+type once struct {
+	pauses, engineHost, unevenDevices, elementwise func() []candidate
+	mostWork                                       func() *uneven
+	pairs                                          func() []collective.Transfer // of sends and receives
+	equals                                         func() []replay.Replica
 }
 
 // by returns the finding with a rule.

@@ -20,13 +20,13 @@ type rule struct {
 
 // rules are tried in this order.
 var rules = []rule{
-	{"straggler", Straggler, (*list).unevenDevices},
+	{"straggler", Straggler, func(l *list) []candidate { return l.unevenDevices() }},
 	{"straggler", Straggler, (*list).replicas},
 	{"input_wait", HostGap, (*list).loaders},
 	{"pageable_copy", Copies, (*list).slowCopies},
 	{"allocator", HostGap, (*list).allocator},
 	{"device_wait", HostGap, (*list).waits},
-	{"pauses", HostGap, (*list).pauses},
+	{"pauses", HostGap, func(l *list) []candidate { return l.pauses() }},
 	{"warm_up", FirstStep, (*list).firstStep},
 	{"warm_up", FirstStep, (*list).startUp},
 	{"warm_up", FirstStep, (*list).firstCalls},
@@ -36,14 +36,14 @@ var rules = []rule{
 	{"tensor_cores", Operation, (*list).tensorCores},
 	{"unlike", Operation, (*list).unlike},
 	{"uneven_calls", Operation, (*list).unevenCalls},
-	{"elementwise", SmallOperations, (*list).elementwise},
+	{"elementwise", SmallOperations, func(l *list) []candidate { return l.elementwise() }},
 	{"conversions", Operation, (*list).conversions},
 	{"roofline", Roofline, (*list).rooflines},
 	{"stalled_batch", SlowRequest, (*list).stalled},
 	{"queue", SlowRequest, (*list).queues},
 	{"slow_request", SlowRequest, (*list).slowRequests},
 	{"before_operations", HostGap, (*list).before},
-	{"engine_host", HostGap, (*list).engineHost},
+	{"engine_host", HostGap, func(l *list) []candidate { return l.engineHost() }},
 }
 
 // maxReplayed bounds the replayed candidates, maxChanges the changes of one replay.
@@ -78,9 +78,16 @@ func (l *list) changes() {
 	})
 	all = all[:min(len(all), maxReplayed)]
 	worth := all[:0]
+	var behind []candidate
 	for _, c := range all {
-		if (c.saving != replay.Saving{} || l.replay(&c.saving, c.changes)) && l.enough(c.saving.NS) {
+		if c.saving == (replay.Saving{}) && !l.replay(&c.saving, c.changes) {
+			continue
+		}
+		if l.enough(c.saving.NS) {
 			worth = append(worth, c)
+		} else if len(c.behind) > 0 && !c.isEffect {
+			c.changes, c.atMost = c.behind, true
+			behind = append(behind, c)
 		}
 	}
 	all = worth
@@ -89,6 +96,9 @@ func (l *list) changes() {
 			order.Flags(a.isEffect, b.isEffect), order.Flags(a.isGeneral, b.isGeneral), cmp.Compare(b.saving.NS, a.saving.NS),
 		)
 	})
+	if slices.ContainsFunc(all, func(c candidate) bool { return c.Kind == Launch || c.Kind == SmallOperations }) {
+		all = append(all, behind...)
+	}
 	var kept []replay.Change
 	together := int64(0)
 	for i := range all {
@@ -105,8 +115,15 @@ func (l *list) changes() {
 			continue
 		}
 		more := joint.NS - together
-		if c.isGeneral {
-			c.saving = replay.Saving{NS: more, HighNS: max(more, c.saving.HighNS), Known: c.saving.Known}
+		switch s := &c.saving; {
+		case i >= len(worth):
+			if *s = (replay.Saving{Known: s.Known}); 20*more >= c.exposed {
+				s.NS = c.exposed
+				more = s.NS
+			}
+		case c.isGeneral && len(kept) > 0:
+			s.LowNS, s.HighNS = max(0, s.LowNS-s.NS+more), max(more, s.HighNS-s.NS+more)
+			s.NS = more
 		}
 		if 2*more < c.saving.NS || !l.enough(c.saving.NS) {
 			continue
@@ -122,6 +139,8 @@ func (l *list) changes() {
 // claim adds the finding of a candidate.
 func (l *list) claim(c *candidate) {
 	f := c.Finding
+	c.saving.NS += c.beside
+	c.saving.HighNS += c.beside
 	f.OfNS = op.Known(l.whole)
 	if len(c.changes) > 0 && !c.saving.Known {
 		l.all = append(l.all, f) // too much of the time is unexplained

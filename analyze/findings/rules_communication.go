@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/profile"
@@ -42,6 +43,7 @@ func (c *communications) named(l *list) string {
 
 // communication finds collectives, sends and receives without computation beside them.
 func (l *list) communication() []candidate {
+	const much = 8 // percent
 	var collectives, sends, receives communications
 	all, known := l.transfersOf()
 	for i := range l.Operations {
@@ -57,7 +59,10 @@ func (l *list) communication() []candidate {
 			collectives.add(o)
 		}
 	}
-	ns := collectives.ns + sends.ns + receives.ns
+	ns, waits := collectives.ns+sends.ns+receives.ns, int64(0)
+	for i := range l.Lateness {
+		waits += l.Lateness[i].WaitNS
+	}
 	for _, kind := range []struct {
 		*communications
 		find func(*communications, Finding) []candidate
@@ -66,13 +71,19 @@ func (l *list) communication() []candidate {
 		if kind.whole = kind.ns == ns; !kind.whole {
 			exposed = int64(float64(exposed) * float64(kind.ns) / float64(ns))
 		}
-		if kind.n == 0 || exposed*10 < l.whole*l.devicesNum {
+		if kind.n == 0 || exposed*100 < much*l.whole*l.devicesNum {
 			continue
 		}
 		f := says(Operation, Where{Section: "communication"}, "%s exposed in %s: nothing computes meanwhile.",
 			l.each(l.part(exposed/l.devicesNum)), kind.named(l))
 		f.Evidence = []Evidence{times("calls", kind.n), lasts("time", kind.ns/l.devicesNum)}
-		all = append(all, kind.find(kind.communications, f)...)
+		for _, c := range kind.find(kind.communications, f) {
+			if exposed*10 < l.whole*l.devicesNum {
+				c.changes, c.saving = nil, replay.Saving{Known: true}
+			}
+			c.behind, c.exposed = kind.changes(replay.Remove), (exposed-waits)/l.devicesNum
+			all = append(all, c)
+		}
 	}
 	return all
 }
@@ -80,7 +91,7 @@ func (l *list) communication() []candidate {
 // knowsTransfers reports whether the recording has pairs of sends and receives, and launches of the host. Without them
 // the replay misses other reasons of a stage to wait.
 func (l *list) knowsTransfers() bool {
-	return l.Forest != nil && l.Launches.Count > 0 && len(collective.Transfers(l.Forest)) > 0
+	return l.Forest != nil && l.Launches.Count > 0 && len(l.pairs()) > 0
 }
 
 // transferName returns the name of the collective of an operation, or else of the operation itself.
@@ -115,7 +126,28 @@ func (l *list) collectives(c *communications, f Finding) []candidate {
 	if c.bytes > 0 && c.ns > 0 {
 		f.Evidence = append(f.Evidence, figure("rate", float64(c.bytes)/float64(c.ns)*1e9, "B/s"))
 	}
+	if n := l.microSteps(); n > 1 {
+		f.Text += fmt.Sprintf(" They run in each of %d backward passes of a step, and only the last one needs them.", n)
+		f.Try = "accumulate gradients without reducing them: no_sync() around all but the last backward pass of a step"
+		all := candidate{Finding: f, changes: c.changes(replay.Remove)}
+		if s := &all.saving; l.replay(s, all.changes) {
+			s.NS, s.LowNS, s.HighNS = s.NS-s.NS/n, s.LowNS-s.LowNS/n, s.HighNS-s.HighNS/n
+			return []candidate{all}
+		}
+	}
 	return l.overlapped(c, f, c.n/max(1, l.rounds()*int64(len(l.Extent.Devices))))
+}
+
+// microSteps returns the number of forward passes of a step, if collectives follow nearly all of them, else 0.
+func (l *list) microSteps() int64 {
+	if l.Forest == nil || l.rounds() == 0 {
+		return 0
+	}
+	n, reduced := hostcalls.Forwards(l.Forest)
+	if 10*reduced < 9*n {
+		return 0
+	}
+	return n / (l.rounds() * l.devicesNum)
 }
 
 // isTransfer reports whether only the name of a kernel tells its kind of transfer: a send, a receive or an exchange
@@ -131,9 +163,9 @@ func (l *list) sends(c *communications, f Finding) []candidate {
 	return []candidate{{Finding: f, changes: c.changes(replay.Overlap), atMost: true}}
 }
 
-// unevenDevices finds stragglers. Of a stage of a pipeline with more work, the others wait for what it has above the mean,
+// findUnevenDevices finds stragglers. Of a stage of a pipeline with more work, the others wait for what it has above the mean,
 // without the part of one microbatch: the first and the last one of a step wait for no other.
-func (l *list) unevenDevices() []candidate {
+func (l *list) findUnevenDevices() []candidate {
 	all := l.stragglers()
 	n := l.microbatches()
 	if n <= 1 || l.knowsTransfers() || l.late != nil || len(all) == 0 || all[0].Kind != Imbalance || len(all[0].changes) == 0 {
@@ -218,13 +250,14 @@ func (l *list) overlapped(collectives *communications, f Finding, ofStep int64) 
 		return []candidate{c}
 	}
 	bus, link := l.busRate()
-	isSlow := bus > 0 && bus < slowLink*link && 2*collective.Needed(l.Forest) > 1 // nothing is there to hide them behind
+	hidden := min(removed.NS, l.by.ComputeNS/l.devicesNum*2/3)
+	// nothing or too little is there to hide them behind
+	isSlow := bus > 0 && bus < slowLink*link && (2*collective.Needed(l.Forest) > 1 || 2*hidden < removed.NS)
 	if isSlow || l.hidesCollectives() && over.NS <= removed.NS/10 {
 		return []candidate{l.fasterLink(collectives, f, removed)}
 	}
 	c.changes = nil
 	c.atMost = over.NS <= 0
-	hidden := min(removed.NS, l.by.ComputeNS/l.devicesNum*2/3)
 	ns := max(over.NS, hidden-hidden/max(2, ofStep))
 	exposed := l.by.CommunicationNS / l.devicesNum
 	c.saving = replay.Saving{
@@ -317,7 +350,7 @@ func (l *list) transfersOf() (all []candidate, known bool) {
 	f := l.Forest
 	byRanks := make(map[[2]int64]*pair)
 	var took []int64
-	for _, t := range collective.Transfers(f) {
+	for _, t := range l.pairs() {
 		ranks := [2]int64{min(t.From, t.To), max(t.From, t.To)}
 		p := order.At(byRanks, ranks)
 		p.ranks = ranks
@@ -369,7 +402,7 @@ func (l *list) transfersOf() (all []candidate, known bool) {
 // and stages may wait for another cause.
 func (l *list) bubble() []candidate {
 	const little, usual = 4, 2
-	stages, n := collective.Pipelines(collective.Transfers(l.Forest))
+	stages, n := collective.Pipelines(l.pairs())
 	n /= max(1, l.rounds())
 	if l.byRequest || n == 0 || n >= little*stages {
 		return nil

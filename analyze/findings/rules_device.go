@@ -2,11 +2,13 @@ package findings
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
 	"github.com/optrace/optrace/analyze/internal/selection"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/peaks"
@@ -58,7 +60,7 @@ func (l *list) slowCopies() (all []candidate) {
 		if strings.Contains(o.Operation, "DtoH") { // the host needs the data
 			continue
 		}
-		for _, name := range append(l.waitsAfter(o.Operation), o.Operation) {
+		for _, name := range append(hostcalls.WaitsAfter(l.Forest, o.Operation), o.Operation) {
 			changes = append(changes, replay.Change{Kind: replay.NoWait, Select: name})
 		}
 	}
@@ -304,8 +306,8 @@ var conversionOf = map[string]string{
 	"aten::index": "data", "aten::index_select": "data", "aten::gather": "data",
 }
 
-// elementwise finds chains of elementwise operations. Each reads and writes all of its data.
-func (l *list) elementwise() []candidate {
+// findElementwise finds chains of elementwise operations. Each reads and writes all of its data.
+func (l *list) findElementwise() []candidate {
 	const much = 10
 	var n, ns int64
 	for i := range l.Operations {
@@ -314,7 +316,8 @@ func (l *list) elementwise() []candidate {
 			ns += o.SumNS
 		}
 	}
-	if ns/l.devicesNum < l.whole/much {
+	changes, most, runs, tensors := l.fusible()
+	if ns/l.devicesNum < l.whole/much && (runs == 0 || most/l.devicesNum < l.whole/much) {
 		return nil
 	}
 	f := says(SmallOperations, Where{Section: "operations"},
@@ -322,7 +325,59 @@ func (l *list) elementwise() []candidate {
 		units.Count(n))
 	f.Evidence = []Evidence{times("elementwise operations", n), lasts("time", ns)}
 	f.Try = "fuse the chains: torch.compile, fused norm, rotary and activation kernels"
-	return []candidate{{Finding: f, changes: change(replay.Fuse, replay.Elementwise), most: ns, atMost: true}}
+	if runs > 0 {
+		f.Text = fmt.Sprintf("Elementwise operations take %s: %s, mostly the same for one tensor after the other, %s at a "+
+			"time, as in an optimizer that is not fused.", l.part(ns/l.devicesNum), units.Count(n), units.Count(tensors/runs))
+		f.Evidence = append(f.Evidence, times("tensors", tensors))
+		f.Try = "a fused optimizer (fused=True), or foreach=True: one launch for many tensors"
+	}
+	c := candidate{Finding: f, changes: changes, most: cmp.Or(most, ns) / l.devicesNum, atMost: true}
+	if l.replay(&c.saving, c.changes) {
+		c.saving.HighNS = max(c.saving.NS, min(c.saving.HighNS, c.most))
+	}
+	return []candidate{c}
+}
+
+// fusible returns the changes that replace each run of elementwise operations by one kernel, and the time of the runs
+// beyond the longest operation on the same data. If most of it is in runs through tensors one by one, it counts them.
+func (l *list) fusible() (changes []replay.Change, most, runs, tensors int64) {
+	changes = change(replay.Fuse, replay.Elementwise)
+	f := l.Forest
+	if f == nil {
+		return changes, 0, 0, 0
+	}
+	rows := slices.DeleteFunc(slices.Clone(f.Devices.ByStart), func(r int32) bool {
+		return !f.CountsInSums(r) || !f.IsDeviceSide(r)
+	})
+	gone, more := make(map[string]int64), make(map[string]int64) // a replay leaves the longest, and a kernel takes more
+	inTensors := int64(0)
+	for run := range selection.Runs(f, rows, selection.ElementwiseRun(f)) {
+		fused, least, n := selection.Fused(f, run)
+		longest := slices.MaxFunc(run, func(a, b int32) int { return cmp.Compare(f.Duration(a), f.Duration(b)) })
+		for _, r := range run {
+			gone[f.RowName(r)] += f.Duration(r)
+		}
+		gone[f.RowName(longest)] -= f.Duration(longest)
+		more[f.RowName(longest)] += max(0, fused-f.Duration(longest))
+		first, last := run[0], run[len(run)-1]
+		ns := max(0, f.End(last)-f.Start(first)-least, f.Launched(last)-f.Launch(first)-least)
+		if most += ns; n > 0 {
+			runs++
+			tensors += n
+			inTensors += ns
+		}
+	}
+	if 2*inTensors < most {
+		runs = 0
+	}
+	for i := range l.Operations {
+		o := &l.Operations[i]
+		if ns := more[o.Operation]; o.Side == "" && ns > 0 && len(changes) < maxChanges {
+			factor := 1 + float64(ns)/float64(max(1, o.SumNS-gone[o.Operation]))
+			changes = append(changes, replay.Change{Kind: replay.Scale, Select: o.Operation, Factor: factor})
+		}
+	}
+	return changes, most, runs, tensors
 }
 
 // rooflines finds operations below half of their peak.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/sequences"
@@ -48,36 +49,15 @@ func (l *list) loaders() (all []candidate) {
 	}
 	f := l.Forest
 	found := make(map[string]*loader)
-	add := func(name string, rank op.Int, start, end int64) {
-		x := found[name]
+	for _, h := range hostcalls.Ranges(f, attrkey.IsInput) {
+		x := found[h.Name]
 		if x == nil {
 			x = &loader{times: make(map[op.Int][][2]int64)}
-			found[name] = x
+			found[h.Name] = x
 		}
 		x.n++
-		x.all += end - start
-		x.times[rank] = append(x.times[rank], [2]int64{start, end})
-	}
-	var isInput [2][]bool // by the name of operations and of other spans
-	for _, name := range f.Names.Operations.Values {
-		isInput[0] = append(isInput[0], attrkey.IsInput(name))
-	}
-	for _, span := range f.Names.Spans.Values {
-		isInput[1] = append(isInput[1], attrkey.IsInput(span.Name))
-	}
-	for r := range f.Rows() {
-		named := isInput[0]
-		if !f.Has(r, trace.FlagOp) {
-			named = isInput[1]
-		}
-		if named[f.Name(r)] && f.Has(r, trace.FlagStart) && !f.IsDeviceSide(r) {
-			add(f.RowName(r), f.DeviceKey(r).Rank, f.Start(r), f.End(r))
-		}
-	}
-	for i := range f.Calls {
-		if c := &f.Calls[i]; attrkey.IsInput(c.Name) {
-			add(c.Name, c.Rank, c.Start, c.Start+c.Duration)
-		}
+		x.all += h.End - h.Start
+		x.times[h.Rank] = append(x.times[h.Rank], [2]int64{h.Start, h.End})
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		x := found[name]
@@ -100,8 +80,8 @@ func (l *list) loaders() (all []candidate) {
 // device and are no pauses.
 func isOperator(name string) bool { return strings.Contains(name, "::") }
 
-// pauses finds idle time of devices during a long operation of the host, or without a record of the host.
-func (l *list) pauses() (all []candidate) {
+// findPauses finds idle time of devices during a long operation of the host, or without a record of the host.
+func (l *list) findPauses() (all []candidate) {
 	rounds := max(1, l.rounds())
 	named := make(map[string]bool)     // ranges
 	launched := make(map[string]int64) // the time of the work launched by each operation
@@ -258,35 +238,42 @@ func (l *list) unrecorded(named map[string]bool) []candidate {
 	if 2*place.WaitCount > place.Count && place.Wait != place.After {
 		after += " (" + l.named(place.Wait) + ")"
 	}
-	isBetween := l.betweenNS > 0 && 2*place.NoRequestNS > most
-	between := ""
-	if isBetween {
+	c := candidate{changes: change(replay.Pauses, ""), atMost: true}
+	gain := most
+	if (2*inRanges >= ns || l.betweenNS > 0) && l.replay(&c.saving, c.changes) {
+		if 2*inRanges >= ns { // other ranges have pauses, too
+			most := inRanges * l.devicesNum
+			c.saving.NS, c.saving.HighNS = min(c.saving.NS, most), min(c.saving.HighNS, most)
+		}
+		gain = min(most, c.saving.NS*l.devicesNum)
+	}
+	isBetween := l.betweenNS > 0 && 2*place.NoRequestNS > gain // the rest may be on no path
+	between, of := "", ""
+	switch {
+	case isBetween && 10*place.NoRequestNS >= 9*most:
 		between = " between steps,"
+	case isBetween:
+		of = ", " + units.Duration(place.NoRequestNS/l.devicesNum) + " of it between steps"
 	}
 	runs := "code that records nothing"
 	if 10*inRanges >= ns {
 		runs = "no operation"
 	}
-	text := fmt.Sprintf("The device is idle %s%s while the host runs %s", l.part(ns), between, runs)
+	text := fmt.Sprintf("The device is idle %s%s while the host runs %s%s", l.part(ns), between, runs, of)
 	where := Where{Section: "idle", Operation: place.After}
 	where.FromNS, where.ToNS = op.Known(place.MaxStartNS), op.Known(place.MaxStartNS+place.MaxNS)
-	f := says(HostGap, where, "%s: %s after %s, until %s, %s each.%s", text, units.Plural(place.Count, "time"), after,
+	c.Finding = says(HostGap, where, "%s: %s after %s, until %s, %s each.%s", text, units.Plural(place.Count, "time"), after,
 		l.named(place.Until), units.Duration(most/place.Count), l.inCalls(ns, isRange))
-	f.Evidence = []Evidence{
+	c.Evidence = []Evidence{
 		about("after", place.After), about("until", place.Until), times("gaps", place.Count),
 		lasts("nothing recorded", most),
 	}
-	f.Try = "profile the host's code between these two operations"
+	c.Try = "profile the host's code between these two operations"
 	if attrkey.IsRead(place.After) {
-		f.Try += "; read the value once every N steps"
+		c.Try += "; read the value once every N steps"
 	}
 	if isBetween {
-		f.Try = "prepare the next step, such as its input, while the devices work on this one"
-	}
-	c := candidate{Finding: f, changes: change(replay.Pauses, ""), atMost: true}
-	if 2*inRanges >= ns && l.replay(&c.saving, c.changes) { // other ranges have pauses, too
-		most := inRanges * l.devicesNum
-		c.saving.NS, c.saving.HighNS = min(c.saving.NS, most), min(c.saving.HighNS, most)
+		c.Try = "prepare the next step, such as its input, while the devices work on this one"
 	}
 	return []candidate{c}
 }
@@ -362,7 +349,9 @@ func (l *list) shortOperations() []candidate {
 		units.Plural(most.Rounds, "time"))
 	f.Evidence = []Evidence{times("operations in short runs", l.Sequences.RunOperations), lasts("gaps", gaps/l.devicesNum)}
 	f.Try = "fuse them into one kernel, or launch them as a graph"
-	return []candidate{{Finding: f, changes: change(replay.Fuse, replay.ShortRuns), atMost: !l.timesLaunches()}}
+	return []candidate{{
+		Finding: f, changes: change(replay.Fuse, replay.ShortRuns), atMost: !l.timesLaunches(), isGeneral: true,
+	}}
 }
 
 // timesLaunches reports whether most operations of devices state how long their launch took. Without that, nobody knows

@@ -15,7 +15,7 @@ func (l *list) replicas() (all []candidate) {
 	if l.Replay == nil || !l.byRequest {
 		return nil
 	}
-	of := l.Replay().Replicas()
+	of := l.equals()
 	if len(of) < 2 {
 		return nil
 	}

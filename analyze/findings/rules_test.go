@@ -168,6 +168,13 @@ func TestRules(t *testing.T) {
 				}
 				r.launch("aten::mm", "gemm", op.KindCompute, ms)
 			})},
+		{"an optimizer for one tensor after the other", "elementwise", "32 at a time, as in an optimizer that is not fused",
+			repeat(func(r *run, _ int) {
+				for i := range 96 {
+					r.launch("", []string{"lerp_", "mul_", "addcdiv_"}[i%3], op.KindCompute, ms/32)
+				}
+				r.launch("aten::mm", "gemm", op.KindCompute, ms)
+			})},
 		{"single elementwise kernels", "", "", repeat(func(r *run, _ int) {
 			r.launch("aten::mul", "vectorized_elementwise_kernel<4>", op.KindCompute, ms)
 			r.launch("aten::mm", "gemm", op.KindCompute, ms)
@@ -396,4 +403,26 @@ func TestPinnedCopiesNeedNoWait(t *testing.T) {
 		}
 	}
 	t.Error("no finding")
+}
+
+// A value that a launch bound loop reads for each token costs the read and the code behind it.
+func TestAValueReadForEachToken(t *testing.T) {
+	const us, read, code = 1_000, 15_000, 60_000
+	var r run
+	for i := range 200 {
+		for range 4 {
+			r.host("aten::view", 20*us)
+			r.launch("aten::mm", "gemm", op.KindCompute, 10*us).Step = op.Known(int64(i / 20))
+		}
+		item := r.host("aten::item", read)
+		r.add(op.Entry{
+			Operation: "Memcpy DtoH", Kind: op.KindMemory, DeviceID: "cuda:0", Stream: op.Known(int64(7)),
+			TraceID: item.TraceID, ParentSpanID: item.SpanID, Launch: op.Known(1_000_000_000 + r.at - 4*us),
+		}, r.at-2*us, us)
+		r.at += code
+	}
+	f := only(found(t, r.records...), "device_wait")
+	if ns := f.SavedNS.V; ns < 200*(read+code)*9/10 || ns > 200*(read+code)*11/10 {
+		t.Errorf("%q, gain %q", f.Text, f.Gain())
+	}
 }

@@ -50,7 +50,8 @@ var formulas = tableOf([]namesOf{
 		" rsub atan2 remainder fmod" +
 		" Add Sub Mul Div Pow PRelu Mod"},
 	{Formula{each: true, count: elementwise(2, 2)}, "bias_gelu BiasGelu"},
-	{Formula{each: true, count: elementwise(3, 2)}, "addcmul fma"},
+	{Formula{each: true, count: elementwise(2, 3)}, "lerp"},
+	{Formula{each: true, count: elementwise(3, 2)}, "addcmul addcdiv fma"},
 	{Formula{count: variadic}, "Sum Max Min"},
 
 	{Formula{count: reduction(1)}, "sum mean reduce_sum reduce_mean reduce_max reduce_min amax amin argmax" +

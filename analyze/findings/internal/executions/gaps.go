@@ -1,0 +1,193 @@
+// Package executions has facts about the shared executions of engines: their work, the gaps between them, and the
+// weights of their requests.
+package executions
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/requests"
+	"github.com/optrace/optrace/analyze/trace"
+)
+
+// Gaps are times of engines between executions while a request is under way. Steps is the time of executions, Within the part
+// of it without an operation on a device.
+type Gaps struct {
+	List              []int64
+	NS, Steps, Within int64
+}
+
+// Are reports whether ten gaps have a share of the time.
+func (g *Gaps) Are(much float64) bool {
+	return len(g.List) >= 10 && float64(g.NS) >= much*float64(g.NS+g.Steps)
+}
+
+// longer is how many times the usual time a pause takes.
+const longer = 8
+
+// Pauses returns the number and the sum of rare gaps far longer than the usual one.
+func (g *Gaps) Pauses() (n, ns, usual int64) {
+	const rare = 10
+	if len(g.List) == 0 {
+		return 0, 0, 0
+	}
+	usual = sketch.Median(g.List)
+	for _, gap := range g.List {
+		if gap > longer*usual {
+			n++
+			ns += gap
+		}
+	}
+	if rare*n > int64(len(g.List)) {
+		return 0, 0, usual
+	}
+	return n, ns, usual
+}
+
+// came returns when the first of the new requests of each execution came to its engine: at the end of the last span below it
+// that is over before. It is the end of time if none is new.
+func came(f *trace.Forest, works []Span) []int64 {
+	began := make(map[int32]int64) // requests
+	for _, w := range works {
+		for _, r := range w.Requests {
+			if at, known := began[r]; !known || w.from < at {
+				began[r] = w.from
+			}
+		}
+	}
+	last := requests.Came(f, f.RequestOwners(), began)
+	came := make([]int64, len(works))
+	for i, w := range works {
+		came[i] = math.MaxInt64 / 2
+		for _, r := range w.Requests {
+			if began[r] == w.from && int(r) < f.Len() {
+				at := f.Start(r)
+				if last[r] != r {
+					at = f.End(last[r])
+				}
+				came[i] = min(came[i], at)
+			}
+		}
+	}
+	return came
+}
+
+// Between returns the gaps between executions, given by start, or between their operations, while a request has had
+// one and not its last one, or waits for its first one since before, or for far longer than requests of idle engines do.
+func Between(f *trace.Forest, works []Span, operations bool) (g Gaps) {
+	type engine struct {
+		service string
+		device  int32
+	}
+	before := make(map[engine]*Span)
+	type served struct {
+		engine
+		request int32
+	}
+	first, last := make(map[served]int), make(map[served]int)
+	for i, w := range works {
+		for _, r := range w.Requests {
+			of := served{engine{f.Service(w.Row), w.device}, r}
+			if _, known := first[of]; !known {
+				first[of] = i
+			}
+			last[of] = i
+		}
+	}
+	came := came(f, works)
+	var delays []int64 // of engines without a request
+	for i, w := range works {
+		of := engine{f.Service(w.Row), w.device}
+		if ended := before[of]; ended != nil && came[i] >= ended.to && came[i] < w.from {
+			delays = append(delays, w.from-came[i])
+		}
+		before[of] = &works[i]
+	}
+	clear(before)
+	usual := int64(0)
+	if len(delays) > 0 {
+		usual = sketch.Median(delays)
+	}
+	running := make(map[engine]int)
+	for i := range works {
+		w := works[i]
+		if operations && w.busy > 0 {
+			w.from, w.to = w.first, w.last
+		}
+		of := engine{f.Service(w.Row), w.device}
+		ended := before[of]
+		before[of] = &w
+		g.Steps += w.to - w.from
+		if w.busy > 0 {
+			g.Within += max(0, w.to-w.from-w.busy)
+		}
+		if ended != nil && w.from > ended.to {
+			from := ended.to
+			if running[of] == 0 {
+				from = max(from, came[i]+usual)
+			}
+			if from == ended.to || w.from-came[i] > longer*usual && usual > 0 {
+				g.List = append(g.List, w.from-from)
+				g.NS += w.from - from
+			}
+		}
+		for _, r := range w.Requests {
+			if first[served{of, r}] == i {
+				running[of]++
+			}
+			if last[served{of, r}] == i {
+				running[of]--
+			}
+		}
+	}
+	return g
+}
+
+// Span is the time of a shared execution, or of one of its steps. device is the first one of its operations.
+type Span struct {
+	*trace.Execution
+	from, to, busy int64
+	first, last    int64 // of its operations
+	step           int64
+	device         int32
+}
+
+// Spans returns the shared executions by start. One of several steps, such as a batch that runs to its longest
+// answer, is divided among these.
+func Spans(f *trace.Forest) []Span {
+	all := make([]Span, len(f.Executions.List))
+	at := make([]int, len(all)) // the current step of each execution
+	for i := range all {
+		x := &f.Executions.List[i]
+		from, to := f.Start(x.Row), f.End(x.Row)
+		all[i] = Span{Execution: x, from: from, to: to, first: to, last: from, device: math.MaxInt32}
+		at[i] = i
+	}
+	for _, r := range f.Devices.ByStart {
+		x := f.Executions.Of[r]
+		if x == trace.NoExecution || !f.CountsInSums(r) || f.Has(r, trace.FlagHost) {
+			continue
+		}
+		w := &all[at[x]]
+		switch {
+		case !f.Has(r, trace.FlagStep):
+		case w.busy > 0 && f.Step(r) > w.step && f.Start(r) >= w.last:
+			next := *w
+			w.to = w.last
+			next.from, next.first, next.last, next.busy, next.step = f.Start(r), next.to, f.Start(r), 0, f.Step(r)
+			at[x] = len(all)
+			all = append(all, next)
+			w = &all[at[x]]
+		default:
+			w.step = max(w.step, f.Step(r))
+		}
+		w.first = min(w.first, f.Start(r))
+		w.last = max(w.last, f.End(r))
+		w.busy += f.Duration(r)
+		w.device = min(w.device, f.Device(r))
+	}
+	slices.SortStableFunc(all, func(a, b Span) int { return cmp.Compare(a.from, b.from) })
+	return all
+}

@@ -1,0 +1,233 @@
+// Package hostcalls sums up the calls of the host: waits, allocations, and what is around them.
+package hostcalls
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sort"
+
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/op"
+)
+
+// Calls sums up the calls of the host of a class, by name.
+type Calls struct {
+	Name       string
+	Count, Sum int64
+	within     map[string]int64 // by the operation of the host around them
+	Ranks      map[op.Int]bool
+}
+
+// Around returns the operation around most of the calls, "" without one.
+func (c *Calls) Around() string {
+	most := ""
+	for name, n := range c.within {
+		if n > c.within[most] || n == c.within[most] && name < most {
+			most = name
+		}
+	}
+	if 2*c.within[most] < c.Count {
+		return ""
+	}
+	return most
+}
+
+// Of returns the calls of a class with a sum of at least a time, the largest first.
+func Of(f *trace.Forest, class func(name string) bool, least int64) []Calls {
+	if f == nil {
+		return nil
+	}
+	byName := make(map[string]*Calls)
+	var hosts []int32
+	for i := range f.Calls {
+		c := &f.Calls[i]
+		if !class(c.Name) || c.Duration < least {
+			continue
+		}
+		if hosts == nil {
+			hosts = rowsOfHosts(f)
+		}
+		sum := byName[c.Name]
+		if sum == nil {
+			sum = &Calls{Name: c.Name, within: make(map[string]int64), Ranks: make(map[op.Int]bool)}
+			byName[c.Name] = sum
+		}
+		sum.Count++
+		sum.Ranks[c.Rank] = true
+		sum.Sum += c.Duration
+		if r := around(f, hosts, c); r != trace.NoRow {
+			sum.within[f.RowName(r)]++
+		}
+	}
+	var all []Calls
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		all = append(all, *byName[name])
+	}
+	slices.SortStableFunc(all, func(a, b Calls) int { return cmp.Compare(b.Sum, a.Sum) })
+	return all
+}
+
+// rowsOfHosts returns the operations of hosts by start.
+func rowsOfHosts(f *trace.Forest) []int32 {
+	rows := make([]int32, 0, 16)
+	for r := range f.Rows() {
+		if f.Has(r, trace.FlagHost|trace.FlagStart) {
+			rows = append(rows, r)
+		}
+	}
+	slices.SortFunc(rows, f.CompareStart)
+	return rows
+}
+
+// around returns the outermost operation of the host around a call, among the latest to start, or NoRow.
+func around(f *trace.Forest, hosts []int32, c *trace.Call) int32 {
+	const latest = 64
+	i := sort.Search(len(hosts), func(i int) bool { return f.Start(hosts[i]) > c.Start })
+	outer := trace.NoRow
+	for _, r := range slices.Backward(hosts[max(0, i-latest):i]) {
+		thread := f.Names.Threads.Values[f.Thread(r)]
+		if f.End(r) >= c.Start+c.Duration && (!c.Thread.Known || thread == c.Thread.V) {
+			outer = r
+		}
+	}
+	return outer
+}
+
+// Allocations returns the longest allocations and releases, also as operations of the host.
+func Allocations(f *trace.Forest, most int) []Calls {
+	all := Of(f, attrkey.IsAllocation, 0)
+	if f == nil {
+		return nil
+	}
+	number := make(map[int32]int) // in all, by the name of the operation
+	for i, name := range f.Names.Operations.Values {
+		if attrkey.IsAllocation(name) {
+			number[int32(i)] = len(all)
+			all = append(all, Calls{Name: name})
+		}
+	}
+	for r := range f.Rows() {
+		if i, is := number[f.Name(r)]; is && f.Has(r, trace.FlagOp|trace.FlagHost) {
+			all[i].Count++
+			all[i].Sum += f.Duration(r)
+		}
+	}
+	all = slices.DeleteFunc(all, func(c Calls) bool { return c.Count == 0 })
+	slices.SortStableFunc(all, func(a, b Calls) int { return cmp.Compare(b.Sum, a.Sum) })
+	return all[:min(len(all), most)]
+}
+
+// WaitsBeforeAllocations returns the names of waiting calls mostly followed by an allocation.
+func WaitsBeforeAllocations(f *trace.Forest) []string {
+	var starts []int64
+	for i := range f.Calls {
+		if c := &f.Calls[i]; attrkey.IsAllocation(c.Name) {
+			starts = append(starts, c.Start)
+		}
+	}
+	return waitsNear(f, starts, func(c *trace.Call) int64 { return c.Start + c.Duration })
+}
+
+// WaitsAfter returns the names of calls mostly waiting behind the launch of one of operations.
+func WaitsAfter(f *trace.Forest, operations ...string) []string {
+	if f == nil {
+		return nil
+	}
+	var ends []int64 // below 0, as the nearest before a call is the next of the negated times
+	for r := range f.Rows() {
+		if f.Has(r, trace.FlagLaunch) && slices.Contains(operations, f.RowName(r)) {
+			ends = append(ends, -f.Launched(r))
+		}
+	}
+	return waitsNear(f, ends, func(c *trace.Call) int64 { return -c.Start })
+}
+
+// waitsNear returns the names of waiting calls mostly followed soon by one of times.
+func waitsNear(f *trace.Forest, times []int64, own func(*trace.Call) int64) (names []string) {
+	const soon = 50_000 // ns
+	slices.Sort(times)
+	counts := make(map[string][2]int) // all, near
+	for i := range f.Calls {
+		c := &f.Calls[i]
+		if !attrkey.IsWait(c.Name) {
+			continue
+		}
+		n := counts[c.Name]
+		n[0]++
+		if at, _ := slices.BinarySearch(times, own(c)); at < len(times) && times[at] < own(c)+soon {
+			n[1]++
+		}
+		counts[c.Name] = n
+	}
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		if n := counts[name]; 2*n[1] > n[0] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Range is a range, a span, an operation or a call of the host.
+type Range struct {
+	Name       string
+	Rank       op.Int
+	Start, End int64
+}
+
+// Ranges returns the ranges with names of a class.
+func Ranges(f *trace.Forest, class func(name string) bool) (all []Range) {
+	var is [2][]bool // by the name of operations and of other spans
+	for _, name := range f.Names.Operations.Values {
+		is[0] = append(is[0], class(name))
+	}
+	for _, span := range f.Names.Spans.Values {
+		is[1] = append(is[1], class(span.Name))
+	}
+	rankOf := timeline.RankOf(f)
+	for r := range f.Rows() {
+		named := is[0]
+		if !f.Has(r, trace.FlagOp) {
+			named = is[1]
+		}
+		if named[f.Name(r)] && f.Has(r, trace.FlagStart) && !f.IsDeviceSide(r) {
+			all = append(all, Range{f.RowName(r), rankOf(r), f.Start(r), f.End(r)})
+		}
+	}
+	for i := range f.Calls {
+		if c := &f.Calls[i]; class(c.Name) {
+			all = append(all, Range{c.Name, c.Rank, c.Start, c.Start + c.Duration})
+		}
+	}
+	return all
+}
+
+// Forwards returns the number of forward passes of PyTorch's DistributedDataParallel, and how many of them have a collective
+// behind them, before the next one of their rank.
+func Forwards(f *trace.Forest) (n, reduced int64) {
+	begins := make(map[op.Int][]int64)
+	for _, h := range Ranges(f, func(name string) bool { return name == "DistributedDataParallel.forward" }) {
+		begins[h.Rank] = append(begins[h.Rank], h.Start)
+		n++
+	}
+	for _, all := range begins {
+		slices.Sort(all)
+	}
+	type pass struct {
+		rank   op.Int
+		number int
+	}
+	seen := make(map[pass]bool)
+	for _, r := range f.Devices.ByStart {
+		at, rank := f.Start(r), f.DeviceKey(r).Rank
+		if f.Has(r, trace.FlagLaunch) {
+			at = f.Launch(r)
+		}
+		if i, _ := slices.BinarySearch(begins[rank], at); i > 0 && f.Kind(r) == op.KindCollective {
+			seen[pass{rank, i}] = true
+		}
+	}
+	return n, int64(len(seen))
+}
