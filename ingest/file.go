@@ -76,7 +76,10 @@ func (in *Input) open(s source) (*file, error) {
 	f.counted = &countingReader{src: src, seen: in.count}
 	t := in.opts.tail
 	if t != nil {
-		t.open(src, s.path != Stdin)
+		t.src = src
+		if s.path != Stdin { // a regular file may grow
+			t.file, _ = regular(src)
+		}
 		f.counted.src = t
 	}
 	if f.content, err = decompress(f.counted, s.zipped, t); err == errZip {

@@ -68,14 +68,6 @@ type tail struct {
 	replaced bool
 }
 
-// open sets the source. A regular file at the path may grow.
-func (t *tail) open(src io.Reader, isAtPath bool) {
-	t.src = src
-	if isAtPath {
-		t.file, _ = regular(src)
-	}
-}
-
 // grows reports whether the file may grow.
 func (t *tail) grows() bool { return t != nil && t.file != nil && !t.replaced }
 

@@ -253,10 +253,6 @@ func (m *memory) spare(bytes int64) bool {
 // perWorker is about the memory of a reading goroutine beside what it holds: buffers and interned texts.
 const perWorker = 16 << 20
 
-func (m *memory) workers(n int) int {
-	return max(1, min(n, int(min(m.limit/perWorker, math.MaxInt32))))
-}
-
 // source returns r for readers whose buffers and records count in the memory. free gives the memory back.
 func (m *memory) source(r io.Reader) (src io.Reader, free func()) {
 	held := int64(0)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"math"
 	"slices"
 	"sync"
 
@@ -47,7 +48,8 @@ func (in *Input) Read(
 		return p, n, ok
 	}
 	var running sync.WaitGroup
-	for worker := range in.memory.workers(workers) {
+	workers = max(1, min(workers, int(min(in.memory.limit/perWorker, math.MaxInt32))))
+	for worker := range workers {
 		running.Go(func() {
 			var rs readers
 			var own []byte

@@ -196,16 +196,6 @@ type memory struct {
 	held    int64
 }
 
-// memoryOf returns the memory of a source, bounded by its Hold method if it has one.
-func memoryOf(src io.ReaderAt) memory {
-	h, _ := src.(interface{ Hold(bytes int64) error })
-	m := memory{}
-	if h != nil {
-		m.account.Hold = h.Hold
-	}
-	return m
-}
-
 // hold changes the memory of a column from *held to n bytes.
 func (m *memory) hold(held *int64, n int64) error {
 	more := n - *held

@@ -25,12 +25,6 @@ func annotationID(id op.TraceID, root op.SpanID) (span op.SpanID) {
 	return span
 }
 
-// isAnnotation reports whether a record is the annotation of the span above it.
-func isAnnotation(rec op.Record) bool {
-	s := rec.Span
-	return s != nil && s.SpanID == annotationID(s.TraceID, s.ParentSpanID)
-}
-
 // Annotations returns a span for each request with a start and without an annotation, to be stored below it. page is the
 // address of the page with the operations.
 func (r *Report) Annotations(page string) []op.Span {

@@ -52,8 +52,8 @@ func (j *Join) TakeLocal(forest *trace.Forest) {
 
 // AddService adds a record of the tracing backend. Annotations of requests are no part of the report.
 func (j *Join) AddService(rec op.Record) {
-	if isAnnotation(rec) {
-		j.annotated[rec.Span.SpanID] = struct{}{}
+	if s := rec.Span; s != nil && s.SpanID == annotationID(s.TraceID, s.ParentSpanID) {
+		j.annotated[s.SpanID] = struct{}{}
 		return
 	}
 	j.service.Add(rec)

@@ -3,6 +3,8 @@ package doctor
 import (
 	"context"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/engines"
@@ -110,7 +112,9 @@ func (d *Doctor) addEntry(e *op.Entry) {
 	d.estimated += max(1, e.AdjustedCount)
 	row, isNew := d.byName.Row([]byte(e.Operation))
 	if isNew {
-		d.see(e.Operation)
+		begins := func(prefix string) bool { return strings.HasPrefix(e.Operation, prefix) }
+		d.pytorch = d.pytorch || slices.ContainsFunc(operatorNames, begins)
+		d.rocm = d.rocm || slices.ContainsFunc(rocmNames, begins)
 		row.Value.name = e.Operation
 	}
 	for i := range checks {

@@ -115,7 +115,8 @@ func (a *accumulator) add(e *op.Entry, w work.Work) {
 		a.durations.Add(d)
 	}
 	a.Kinds |= 1 << e.Kind
-	a.variety.add(e)
+	a.variety.merge(&variety{InputShapes: e.InputShapes, OutputShape: e.OutputShape, DType: e.DType,
+		InputDTypes: e.InputDTypes})
 	if e.AdjustedCount > 0 {
 		if a.Weighted == nil {
 			a.Weighted = new(weighted)
@@ -180,7 +181,8 @@ func (a *accumulator) mergeSums(o *accumulator) {
 		if a.Weighted == nil {
 			a.Weighted = new(weighted)
 		}
-		a.Weighted.merge(o.Weighted)
+		a.Weighted.Count.Merge(o.Weighted.Count)
+		a.Weighted.Sum.Merge(o.Weighted.Sum)
 	}
 }
 
@@ -265,11 +267,6 @@ func (w *weighted) add(weight float64, duration int64) {
 	w.Sum.AddProduct(mid, lo, duration)
 }
 
-func (w *weighted) merge(o *weighted) {
-	w.Count.Merge(o.Count)
-	w.Sum.Merge(o.Sum)
-}
-
 func (w *weighted) estimate() Estimate {
 	count := w.Count.Float64() / estimateUnit
 	sum := w.Sum.Float64() / estimateUnit
@@ -285,11 +282,6 @@ type variety struct {
 	DType       op.DType   `json:"dtype,omitempty"`
 	InputDTypes []op.DType `json:"input_dtypes,omitzero"`
 	Mixes       set        `json:"mixes,omitempty"`
-}
-
-func (v *variety) add(e *op.Entry) {
-	v.merge(&variety{InputShapes: e.InputShapes, OutputShape: e.OutputShape, DType: e.DType,
-		InputDTypes: e.InputDTypes})
 }
 
 // merge adds the differences of o, and differences between the first values of o and v.

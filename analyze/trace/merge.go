@@ -119,7 +119,10 @@ func (f *Forest) appendRows(s *mergeSource, first, end int32) int32 {
 	f.open.copy(k, s.blocks[at], first%blockRows, n)
 	for of, numbers := range s.numbers.columns {
 		if numbers != nil && f.open.values[of] != nil { // number 0 is the same in all dictionaries
-			numbers.all(f.open.values[of][k : k+n])
+			values := f.open.values[of][k : k+n]
+			for i, old := range values {
+				values[i] = int64(numbers(int32(old)))
+			}
 		}
 	}
 	names := f.open.column(colName, k, n)

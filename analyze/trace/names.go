@@ -133,12 +133,6 @@ func newNumbering[K any](values []K, add func(K) int32) numbering {
 	}
 }
 
-func (n numbering) all(numbers []int64) {
-	for i, old := range numbers {
-		numbers[i] = int64(n(int32(old)))
-	}
-}
-
 // renumbering maps the numbers of one dictionary to another.
 type renumbering struct {
 	operations, spans, collectives numbering

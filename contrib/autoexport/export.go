@@ -37,7 +37,7 @@ const defaultFile = "ops.jsonl"
 
 // newFileExporter returns the exporter of operations configured by the environment.
 func newFileExporter(context.Context) (sdktrace.SpanExporter, error) {
-	if disabled() {
+	if off, err := strconv.ParseBool(os.Getenv("OPTRACE_DISABLED")); err == nil && off {
 		return tee{}, nil
 	}
 	exp, err := optrace.NewFileExporter(cmp.Or(os.Getenv("OPTRACE_FILE"), defaultFile))
@@ -45,12 +45,6 @@ func newFileExporter(context.Context) (sdktrace.SpanExporter, error) {
 		return nil, err // exp would be a nil pointer in an interface
 	}
 	return exp, nil
-}
-
-// disabled reports whether OPTRACE_DISABLED is true.
-func disabled() bool {
-	off, err := strconv.ParseBool(os.Getenv("OPTRACE_DISABLED"))
-	return err == nil && off
 }
 
 // newTee returns one exporter for operations and OTLP.

@@ -114,23 +114,16 @@ func checkSettings(ctx context.Context, db DB) error {
 	})
 }
 
-func (s *selection) isEmpty() bool { return s.table == tableOps && len(s.inputs) == 0 }
-
 // where returns a condition for the rows of a kind of record with cond; "" is all.
 func (s *selection) where(record, cond string) string {
-	w := "record = " + quote(record) + s.inInputs()
+	w := "record = " + quote(record)
+	if s.listed != "" {
+		w += " AND input IN (" + s.listed + ")"
+	}
 	if cond != "" {
 		w += " AND (" + cond + ")"
 	}
 	return w
-}
-
-// inInputs returns the end of a condition that selects the inputs.
-func (s *selection) inInputs() string {
-	if s.listed == "" {
-		return ""
-	}
-	return " AND input IN (" + s.listed + ")"
 }
 
 // order returns expressions that sort rows in the order of the inputs.

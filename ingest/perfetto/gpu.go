@@ -28,8 +28,6 @@ type stage struct {
 	shared             int64  // memory, bytes
 }
 
-func (g *stage) bytes() int64 { return 160 + int64(len(g.args)) }
-
 // gpu is the part of a source with the operations and the counters of devices.
 type gpu struct {
 	stages    []stage
@@ -121,7 +119,7 @@ func (s *source) renderStage(p *packet, seq *sequence, at int64, timed bool) boo
 		return s.fail("an operation that is not well formed")
 	}
 	s.gpu.stages = append(s.gpu.stages, g)
-	return s.keep(g.bytes())
+	return s.keep(160 + int64(len(g.args)))
 }
 
 // argument adds an argument. A text of JSON, such as a number, is no text.

@@ -28,8 +28,6 @@ const (
 	entryBytes    = 64
 )
 
-func (s *sequence) clear() { *s = sequence{valid: true, clocks: s.clocks} }
-
 func (s *sequence) intern(b []byte, bad *bool) {
 	f := fieldsOf(b, bad)
 	for f.next() {

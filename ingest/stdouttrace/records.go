@@ -34,7 +34,7 @@ func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, e
 				}
 				continue
 			}
-			if isEmpty(text) {
+			if len(bytes.TrimSpace(text)) == len("{}") && text[0] == '{' { // an object without members
 				continue
 			}
 			offset, msg := d.span(text)
@@ -80,6 +80,3 @@ func documents(s *jsonstream.Reader) iter.Seq2[[]byte, error] {
 		}
 	}
 }
-
-// isEmpty reports whether a document is an object without members.
-func isEmpty(text []byte) bool { return len(bytes.TrimSpace(text)) == len("{}") && text[0] == '{' }

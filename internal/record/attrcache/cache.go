@@ -71,7 +71,10 @@ func (c *Cache[V]) Lookup(k *Key) (value *V, add bool) {
 	}
 	if review {
 		if c.gate.review(c.full) {
-			c.empty()
+			c.slots = nil
+			c.used = 0
+			c.bytes = 0
+			c.full = false
 		}
 		if c.gate.skip > 0 {
 			return nil, false
@@ -166,13 +169,6 @@ func (c *Cache[V]) grow() {
 			c.insert(s)
 		}
 	}
-}
-
-func (c *Cache[V]) empty() {
-	c.slots = nil
-	c.used = 0
-	c.bytes = 0
-	c.full = false
 }
 
 // Strings is a direct-mapped cache of encoded strings, such as devices. It is not safe for concurrent use.

@@ -69,7 +69,9 @@ func NewBuffered(out Output, cfg Config, errs *observ.Errors) Pipeline {
 			if err := p.writeAll(ctx); err != nil {
 				return err
 			}
-			return p.settle(ctx)
+			ctx, cancel := p.attempt(ctx)
+			defer cancel()
+			return p.out.Sink.Settle(ctx) // the records that it holds back for the next batch
 		},
 		end: func(ctx context.Context) error {
 			defer p.dropRest()
@@ -198,13 +200,6 @@ func (p *buffered) writeAll(ctx context.Context) error {
 		first = fmt.Errorf("optrace: writing operations: %w", ctx.Err())
 	}
 	return first
-}
-
-// settle writes the records that the sink holds back for the next batch.
-func (p *buffered) settle(ctx context.Context) error {
-	ctx, cancel := p.attempt(ctx)
-	defer cancel()
-	return p.out.Sink.Settle(ctx)
 }
 
 // write hands b to the sink, or back to the waiting buffers if the sink stays busy.

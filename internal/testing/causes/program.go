@@ -122,7 +122,9 @@ func Twin(name string, layout Layout, strength float64, seed uint64) (with, with
 			}
 			continue
 		}
-		p.run()
+		for s := range trainSteps {
+			p.step(s)
+		}
 		out[i] = p.records(layout)
 		for _, x := range p.pieces {
 			ns[i] = max(ns[i], x.end)
@@ -237,12 +239,6 @@ func (p *program) collective(step int, stream int, ns float64, after [trainRanks
 	}
 	for _, x := range parts {
 		x.sequence = parts[0].sequence
-	}
-}
-
-func (p *program) run() {
-	for s := range trainSteps {
-		p.step(s)
 	}
 }
 

@@ -149,7 +149,7 @@ var otherColumns = []Column{
 	})},
 	{"links.span_id", many(spanID(false), nothing, func(r *Row, i int, m *Meaning) {
 		if i < len(r.Links) {
-			r.Links[i].SpanID = m.spanID()
+			r.Links[i].SpanID = op.SpanID(m.id[:8])
 		}
 	})},
 	{"links.weight", many(amount, nothing, func(r *Row, i int, m *Meaning) {
