@@ -240,8 +240,6 @@ func (r *rows) rowOf(n trace.Node) int32 {
 	return r.index[n.Index()]
 }
 
-func (r *rows) parentOf(i int) int32 { return r.rowOf(r.list[i].node.Parent()) }
-
 // launcherOf returns the row of the operator that launched row i. It is none if the operator is unknown or above the
 // row.
 func (r *rows) launcherOf(i int) int32 {
