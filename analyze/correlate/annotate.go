@@ -109,10 +109,9 @@ func (r *Report) annotation(q *Request, blame []*blame.Blame, page string) op.Sp
 		})
 	}
 	return op.Span{
-		Name: "optrace: " + strings.Join(parts, ", "), Service: q.Service,
-		TraceID: q.TraceID, ParentSpanID: q.RootSpanID,
-		SpanID: annotationID(q.TraceID, q.RootSpanID), Start: q.StartNS, Duration: q.DurationNS.V, Attrs: attrs,
-		Extra: &op.Extra{Events: events, Kind: "internal"},
+		Name: "optrace: " + strings.Join(parts, ", "), Service: q.Service, TraceID: q.TraceID,
+		ParentSpanID: q.RootSpanID, SpanID: annotationID(q.TraceID, q.RootSpanID), Start: q.StartNS,
+		Duration: q.DurationNS.V, Attrs: attrs, Extra: &op.Extra{Events: events, Kind: "internal"},
 	}
 }
 

@@ -204,15 +204,10 @@ func (a *accumulator) saturates() bool {
 // sideStats returns the statistics of a non-empty row, except SelfNS. estimates reports whether estimates are sound.
 func (a *accumulator) sideStats(side int, totalNS int64, estimates bool) Stats {
 	s := Stats{
-		Kind:   a.kind(),
-		Count:  a.Count,
-		SumNS:  a.SumNS.Int64(),
-		MeanNS: a.SumNS.Float64() / float64(a.Count),
-		MinNS:  a.MinNS, MaxNS: a.MaxNS,
-		P50NS: a.percentile(50), P90NS: a.percentile(90), P95NS: a.percentile(95), P99NS: a.percentile(99),
-		Elements: a.Elements.Int64(), MemoryBytes: a.known(), FLOPs: a.FLOPs.Int64(),
-		Errors: a.Errors,
-		Mixes:  a.variety.mixes(),
+		Kind: a.kind(), Count: a.Count, SumNS: a.SumNS.Int64(), MeanNS: a.SumNS.Float64() / float64(a.Count),
+		MinNS: a.MinNS, MaxNS: a.MaxNS, P50NS: a.percentile(50), P90NS: a.percentile(90), P95NS: a.percentile(95),
+		P99NS: a.percentile(99), Elements: a.Elements.Int64(), MemoryBytes: a.known(), FLOPs: a.FLOPs.Int64(),
+		Errors: a.Errors, Mixes: a.variety.mixes(),
 	}
 	if std, ok := wide.SampleStd(a.SumNS, a.Squares, a.Count); ok {
 		s.StdNS = op.KnownFloat(std)
@@ -359,8 +354,7 @@ const (
 
 var setNames = []string{
 	"", op.KindCompute.String(), op.KindCollective.String(), op.KindMemory.String(), op.KindIO.String(),
-	op.KindControl.String(),
-	"input_shapes", "output_shape", "dtype", "input_dtypes",
+	op.KindControl.String(), "input_shapes", "output_shape", "dtype", "input_dtypes",
 }
 
 // MarshalJSON returns the names.

@@ -54,8 +54,7 @@ func newLinkSearch(f *Forest) *linkSearch {
 			}
 		}
 		s.cands = append(s.cands, candidate{
-			Execution: Execution{Row: row, Links: len(links)},
-			first:     first, end: end, outer: NoExecution,
+			Execution: Execution{Row: row, Links: len(links)}, first: first, end: end, outer: NoExecution,
 		})
 	}
 	at := make(map[int32]int32, len(s.cands))

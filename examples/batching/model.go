@@ -38,10 +38,8 @@ type model struct {
 func newModel(ops *optrace.Tracer) *model {
 	r := rand.New(rand.NewPCG(1, 2))
 	m := &model{
-		ops: ops, random: r,
-		vectors: randomMatrix(r, len(tokens), width),
-		first:   randomMatrix(r, width, hidden), second: randomMatrix(r, hidden, width),
-		last: randomMatrix(r, width, len(tokens)),
+		ops: ops, random: r, vectors: randomMatrix(r, len(tokens), width), first: randomMatrix(r, width, hidden),
+		second: randomMatrix(r, hidden, width), last: randomMatrix(r, width, len(tokens)),
 	}
 	for slot := range m.states {
 		m.states[slot] = make([]float64, width)

@@ -275,13 +275,9 @@ func (r *reader) hostOp(e *traceevent.Event) {
 	t := &r.tables
 	r.key = appendInputsKey(r.key[:0], e.Name, &r.args.values)
 	*t.hostOps.add() = hostOp{
-		start: e.Start.V, dur: e.Duration.V,
-		external:   r.args.external.V,
-		thread:     t.addThread(e),
-		name:       t.symbols.Add(e.Name),
-		inputs:     t.symbols.Add(r.key),
-		collective: t.addCollective(&r.args.collective),
-		extra:      t.symbols.Add(r.args.extra),
+		start: e.Start.V, dur: e.Duration.V, external: r.args.external.V, thread: t.addThread(e),
+		name: t.symbols.Add(e.Name), inputs: t.symbols.Add(r.key), collective: t.addCollective(&r.args.collective),
+		extra: t.symbols.Add(r.args.extra),
 	}
 	if a := &r.args; a.autograd.Known {
 		*t.gradients.add() = gradient{number: a.autograd.V, op: int32(t.hostOps.n - 1),
@@ -330,14 +326,9 @@ func (r *reader) deviceOp(e *traceevent.Event, memory bool, maker string) {
 	}
 	t := &r.tables
 	d := deviceOp{
-		start: e.Start.V, dur: e.Duration.V,
-		correlation: a.correlation.V, external: a.external.V, bytes: a.bytes.V,
-		name:       t.symbols.Add(e.Name),
-		collective: t.addCollective(&a.collective),
-		extra:      t.symbols.Add(a.extra),
-		process:    t.symbols.Add(e.PID),
-		geometry:   t.notes.Add(a.geometry),
-		memory:     memory,
+		start: e.Start.V, dur: e.Duration.V, correlation: a.correlation.V, external: a.external.V, bytes: a.bytes.V,
+		name: t.symbols.Add(e.Name), collective: t.addCollective(&a.collective), extra: t.symbols.Add(a.extra),
+		process: t.symbols.Add(e.PID), geometry: t.notes.Add(a.geometry), memory: memory,
 	}
 	if !a.device.Known {
 		a.device = parseInt(bytes.Trim(e.PID, `"`))

@@ -76,12 +76,9 @@ func (c *Converter) Entry(v *span.Data, r span.Root) (*op.Entry, bool) {
 func (c *Converter) Ancestor(v *span.Data) *op.Span {
 	start, duration, _ := spanTime(v.Start, v.End)
 	c.span = op.Span{
-		Name:    v.Name,
-		TraceID: v.TraceID(), SpanID: v.SpanID(), ParentSpanID: v.ParentID(),
-		RemoteParent: v.Parent.IsRemote(),
-		Start:        start, Duration: max(0, duration),
-		Service: c.Resource(v.Resource).Service,
-		Failed:  v.Failed(),
+		Name: v.Name, TraceID: v.TraceID(), SpanID: v.SpanID(), ParentSpanID: v.ParentID(),
+		RemoteParent: v.Parent.IsRemote(), Start: start, Duration: max(0, duration),
+		Service: c.Resource(v.Resource).Service, Failed: v.Failed(),
 	}
 	c.span.Attrs = c.requestAttrs(v.Attrs)
 	c.span.Extra = opmodel.Dropped(int64(v.DroppedLinks + max(0, len(v.Links)-op.MaxLinks)))

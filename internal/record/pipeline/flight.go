@@ -52,12 +52,9 @@ const (
 func NewFlight(out Output, format encoding.Joiner, cfg Config, errs *observ.Errors) *Flight {
 	part := int(min(maxPart, cfg.MaxBytes/minParts))
 	p := &Flight{
-		out: out, format: format, cfg: cfg,
-		scratch:   encoding.NewBatch(0),
-		enc:       format.NewEncoder(out.Mapping, min(encoding.DefaultCacheBytes, cfg.CacheBytes)),
-		entries:   history{partSize: part},
-		ancestors: history{partSize: part},
-		signals:   make(chan os.Signal, 1),
+		out: out, format: format, cfg: cfg, scratch: encoding.NewBatch(0),
+		enc:     format.NewEncoder(out.Mapping, min(encoding.DefaultCacheBytes, cfg.CacheBytes)),
+		entries: history{partSize: part}, ancestors: history{partSize: part}, signals: make(chan os.Signal, 1),
 	}
 	p.worker = newWorker(errs, cfg.ExportTimeout, func() uint64 { st := p.Stats(); return st.Written + st.Dropped })
 	if len(cfg.Signals) > 0 {
