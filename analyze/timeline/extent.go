@@ -114,9 +114,8 @@ func (e *Extent) Lead() (ns int64, calls []HostTime) {
 
 func largestTimes(times []HostTime) []HostTime {
 	slices.SortFunc(times, func(a, b HostTime) int {
-		return cmp.Or(
-			cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation), order.Flags(a.IsOp, b.IsOp),
-			b.Longest.compare(&a.Longest))
+		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation),
+			order.Flags(a.IsOp, b.IsOp), b.Longest.compare(&a.Longest))
 	})
 	return times[:min(len(times), maxTimes)]
 }

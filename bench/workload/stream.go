@@ -100,9 +100,8 @@ func record(c Config, newProcessor func() (sdktrace.SpanProcessor, error)) (err 
 
 func newRecorder(p sdktrace.SpanProcessor, res *resource.Resource) *recorder {
 	r := new(recorder)
-	r.provider = sdktrace.NewTracerProvider(
-		sdktrace.WithSampler(sdktrace.AlwaysSample()), sdktrace.WithSpanProcessor(p), sdktrace.WithResource(res),
-		sdktrace.WithIDGenerator(&r.ids))
+	r.provider = sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.AlwaysSample()),
+		sdktrace.WithSpanProcessor(p), sdktrace.WithResource(res), sdktrace.WithIDGenerator(&r.ids))
 	r.operations = optrace.NewTracer(r.provider)
 	r.layers = r.provider.Tracer(layerScope)
 	return r

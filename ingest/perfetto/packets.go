@@ -104,8 +104,7 @@ func expand(compressed []byte, isZstd bool) (packets []byte, err error) {
 	var src io.Reader
 	if isZstd {
 		z, err := zstd.NewReader(bytes.NewReader(compressed), zstd.WithDecoderConcurrency(1),
-			zstd.WithDecoderLowmem(true),
-			zstd.WithDecoderMaxMemory(MaxPacketBytes))
+			zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(MaxPacketBytes))
 		if err != nil {
 			return nil, err
 		}
@@ -241,8 +240,7 @@ func tells(packet []byte) (telling, ok bool) {
 		case packetTrustedUID, packetTrustedPID, packetFirst, packetMachine:
 			ok = isNumber
 		case packetTrackEvent, packetTrackDescriptor, packetInternedData, packetDefaults, packetClockSnapshot,
-			packetOldProcess, packetGPUCounter, packetRenderStage,
-			packetOldThread, packetCompressed, packetZstd:
+			packetOldProcess, packetGPUCounter, packetRenderStage, packetOldThread, packetCompressed, packetZstd:
 			telling = true
 			ok = !isNumber
 		default:

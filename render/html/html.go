@@ -132,8 +132,7 @@ func WriteData(w io.Writer, r *analyze.Report, opts Options) error {
 // Policy returns the content security policy of pages.
 func Policy(opts Options) string {
 	return "default-src 'none'; style-src '" + hashOf(asset("page.css")) + "'; script-src '" +
-		hashOf(script(opts.Live)) + "';" +
-		connect(opts) +
+		hashOf(script(opts.Live)) + "';" + connect(opts) +
 		" base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 

@@ -148,8 +148,7 @@ func HostileEntry(r *rand.Rand) op.Entry {
 		ParentSpanID: op.SpanID{byte(r.IntN(4))},
 		Root:         text(), Service: text(), Failed: r.IntN(2) == 0, Error: text(),
 		AdjustedCount: Pick(r, 0, 1, 1e300, -1, 0.5, math.NaN(), math.Inf(1), math.Inf(-1)),
-		Collective: Pick(r, nil, &op.Collective{Name: text(), Group: text(), Sequence: maybe(),
-			GroupSize:  maybe(),
+		Collective: Pick(r, nil, &op.Collective{Name: text(), Group: text(), Sequence: maybe(), GroupSize: maybe(),
 			InElements: maybe()}),
 		Warn: op.Warning(r.Uint32()),
 	}

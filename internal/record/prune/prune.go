@@ -246,8 +246,7 @@ func (p *Pruner) summarise(s sdktrace.ReadOnlySpan) sdktrace.ReadOnlySpan {
 	}
 	added := events[first:]
 	slices.SortFunc(added, func(a, b sdktrace.Event) int {
-		return cmp.Or(
-			cmp.Compare(a.Attributes[0].Value.AsString(), b.Attributes[0].Value.AsString()),
+		return cmp.Or(cmp.Compare(a.Attributes[0].Value.AsString(), b.Attributes[0].Value.AsString()),
 			cmp.Compare(a.Attributes[1].Value.AsString(), b.Attributes[1].Value.AsString()))
 	})
 	return &summarisedSpan{ReadOnlySpan: s, events: events}

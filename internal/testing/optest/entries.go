@@ -124,8 +124,7 @@ func RandomEntry(r *rand.Rand) *op.Entry {
 	}
 	if maybe() {
 		e.Collective = &op.Collective{Name: text(), Group: text(), GroupSize: number(), Sequence: number(),
-			PeerRank:   number(),
-			InElements: number(), OutElements: number()}
+			PeerRank: number(), InElements: number(), OutElements: number()}
 	}
 	if maybe() {
 		e.AdjustedCount = 1 + r.ExpFloat64()
