@@ -1,4 +1,4 @@
-// Package fulldisk has a failing writer, for tests.
+// Package fulldisk has a failing writer and a limit of files, for tests.
 package fulldisk
 
 import "errors"

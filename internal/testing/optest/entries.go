@@ -173,33 +173,6 @@ func randomAttrs(r *rand.Rand) (attrs []op.Attr) {
 	return attrs
 }
 
-// Scribble overwrites all memory that e refers to.
-func Scribble(e *op.Entry) {
-	for _, s := range append(e.InputShapes, e.OutputShape) {
-		for i := range s {
-			s[i] = -99
-		}
-	}
-	clear(e.InputShapes)
-	clear(e.InputDTypes)
-	clear(e.Attrs)
-	for _, l := range e.Links {
-		if l.Extra != nil {
-			clear(l.Extra.Attrs)
-			*l.Extra = op.LinkExtra{}
-		}
-	}
-	clear(e.Links)
-	if e.Extra != nil {
-		clear(e.Extra.Scope.Attrs)
-		clear(e.Extra.Events[0].Attrs)
-		clear(e.Extra.Events)
-	}
-	if e.Collective != nil {
-		*e.Collective = op.Collective{Name: "scribble"}
-	}
-}
-
 // hostileTexts are texts that break out of careless formats.
 var hostileTexts = []string{
 	"matmul", "", "a;b c\nd", "</script><script>", "]]>", "\u2028\u2029", "=1+1", "'quoted'", "-minus", "@at", "\t",
