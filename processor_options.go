@@ -55,13 +55,11 @@ type processorConfig struct {
 	role  role
 	wrong env.Faults // options for other roles
 
-	policy        Policy
-	maxBytes      int64
-	cacheBytes    int64
-	flushInterval time.Duration
-	exportTimeout time.Duration
-	recordOnly    bool
-	filter        func(sdktrace.ReadOnlySpan) bool
+	policy                       Policy
+	maxBytes, cacheBytes         int64
+	flushInterval, exportTimeout time.Duration
+	recordOnly                   bool
+	filter                       func(sdktrace.ReadOnlySpan) bool
 
 	forwardThreshold time.Duration
 	forwardRatio     float64

@@ -30,18 +30,17 @@ import (
 type SetupOption interface{ apply(*setupConfig) }
 
 type setupConfig struct {
-	path             string
-	disabled         bool
-	sampledOnly      bool
-	startAttributes  bool                         // of Tracers
-	sampler          sdktrace.Sampler             // nil: from providerOptions or the environment
-	forwards         []func() (*Processor, error) // make the forwarders
-	exporterOptions  []ExporterOption
-	processorOptions []ProcessorOption
-	providerOptions  []sdktrace.TracerProviderOption
-	attributes       []attribute.KeyValue
-	signals          []os.Signal
-	notGlobal        bool
+	path                  string
+	disabled, sampledOnly bool
+	startAttributes       bool                         // of Tracers
+	sampler               sdktrace.Sampler             // nil: from providerOptions or the environment
+	forwards              []func() (*Processor, error) // make the forwarders
+	exporterOptions       []ExporterOption
+	processorOptions      []ProcessorOption
+	providerOptions       []sdktrace.TracerProviderOption
+	attributes            []attribute.KeyValue
+	signals               []os.Signal
+	notGlobal             bool
 }
 
 // WithSpanExporter also sends all spans, including operations, to e through [NewForwarder] with opts.

@@ -54,7 +54,10 @@ type file struct {
 
 // open opens the next file and finds its format. Some errors do not end the input, see passedOver.
 func (in *Input) open(s source) (*file, error) {
-	in.memory.opened(s.path)
+	in.memory.mu.Lock()
+	in.memory.file = s.path
+	in.memory.read = 0
+	in.memory.mu.Unlock()
 	in.mu.Lock()
 	number := len(in.files)
 	in.stats.Files++

@@ -160,7 +160,9 @@ func (in *Input) readerOptions() readerOptions {
 
 // count adds n stored bytes to the counts. It is negative for bytes to be read again.
 func (in *Input) count(n int) {
-	in.memory.count(n)
+	in.memory.mu.Lock()
+	in.memory.read += int64(n)
+	in.memory.mu.Unlock()
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.stats.Bytes += int64(n)
@@ -261,19 +263,6 @@ func (m *memory) source(r io.Reader) (src io.Reader, free func()) {
 		return m.hold(bytes)
 	}
 	return &lineio.Held{Reader: r, Hold: hold}, func() { _ = m.hold(-held) }
-}
-
-func (m *memory) opened(path string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.file = path
-	m.read = 0
-}
-
-func (m *memory) count(n int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.read += int64(n)
 }
 
 func newMemory(limit int64) *memory {

@@ -28,10 +28,9 @@ type shard struct {
 	metrics *metrics
 
 	// records are the latest ones. Once there are most, the oldest is at index oldest.
-	records []record
-	most    int
-	oldest  int
-	lost    livepage.Lost
+	records      []record
+	most, oldest int
+	lost         livepage.Lost
 
 	scratch op.Entry // of one record
 

@@ -31,11 +31,10 @@ type Run struct {
 }
 
 type group struct {
-	key   key.Group
-	side  string
-	count int64
-	sum   int64
-	mixes []string
+	key        key.Group
+	side       string
+	count, sum int64
+	mixes      []string
 	// logarithms is the sum of the logarithms of the durations, 0 in a saved report.
 	logarithms float64
 	samples    []sample // of a run alone on its side

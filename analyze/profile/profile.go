@@ -41,11 +41,10 @@ type Profile struct {
 	open    *Profile // the entries whose side depends on the others, nil without any; see settled
 
 	totals
-	copies   [len(directions)]copies
-	slowest  topEntries
-	hotspots topEntries
-	hotCount int64
-	bins     int64 // bytes of bins from lines, see AddLine
+	copies            [len(directions)]copies
+	slowest, hotspots topEntries
+	hotCount          int64
+	bins              int64 // bytes of bins from lines, see AddLine
 }
 
 // totals are the figures other than sums over operations.

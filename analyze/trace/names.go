@@ -62,9 +62,8 @@ type Names struct {
 
 // laneTag identifies a lane together with the device name.
 type laneTag struct {
-	rank, stream op.Int
-	service      string
-	host         string
+	rank, stream  op.Int
+	service, host string
 }
 
 // unknownThread is no id of a thread: ids are not negative.

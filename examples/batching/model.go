@@ -27,12 +27,11 @@ const device = "cpu"
 // model is a network with a state for each sequence: the sum of two layers over the tokens read. The state predicts the
 // next token.
 type model struct {
-	ops           *optrace.Tracer
-	random        *rand.Rand
-	vectors       *mat.Dense // one row per token
-	first, second *mat.Dense
-	last          *mat.Dense
-	states        [maxBatch][]float64
+	ops                 *optrace.Tracer
+	random              *rand.Rand
+	vectors             *mat.Dense // one row per token
+	first, second, last *mat.Dense
+	states              [maxBatch][]float64
 }
 
 func newModel(ops *optrace.Tracer) *model {

@@ -37,13 +37,8 @@ import (
 )
 
 type config struct {
-	addr     string
-	file     string
-	otlp     string
-	record   string
-	requests int
-	threads  int
-	batch    int
+	addr, file, otlp, record string
+	requests, threads, batch int
 }
 
 // forwardThreshold is the shortest duration of an operation sent to the OTLP receiver.

@@ -190,8 +190,14 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 	case 'E':
 		return r.end(e), nil
 	}
-	if len(e.Category) == 0 {
-		categorize(e)
+	if len(e.Category) == 0 { // an EventList of torch.autograd.profiler has categories as processes
+		switch string(e.PID) {
+		case `"CPU functions"`:
+			e.Category = []byte("cpu_op")
+		case `"CUDA functions"`:
+			e.Category = []byte("kernel")
+			e.PID = e.TID // the device
+		}
 	}
 	cat := categoryOf(e.Category)
 	switch cat {
@@ -238,17 +244,6 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 		return r.otherEvent(e), nil
 	}
 	return true, nil
-}
-
-// categorize gives an event of an EventList of torch.autograd.profiler the category of its process.
-func categorize(e *traceevent.Event) {
-	switch string(e.PID) {
-	case `"CPU functions"`:
-		e.Category = []byte("cpu_op")
-	case `"CUDA functions"`:
-		e.Category = []byte("kernel")
-		e.PID = e.TID // the device
-	}
 }
 
 // otherEvent takes an event of an unknown category: a span of a plain Chrome trace, an event of another profiler, a

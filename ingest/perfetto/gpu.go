@@ -19,13 +19,12 @@ import (
 // stage is an operation of a device, a GpuRenderStageEvent. It is held until the end of the trace, because calls of the
 // host state which operations they launched.
 type stage struct {
-	id, api, pid       uint64 // of its context
-	start, dur         int64
-	gpu, stream        int64
-	kind, name         string
-	args               []byte // members of a JSON object
-	hasLaunch, isPlain bool   // a correlation number; no kernel
-	shared             int64  // memory, bytes
+	id, api, pid            uint64 // of its context
+	start, dur, gpu, stream int64
+	kind, name              string
+	args                    []byte // members of a JSON object
+	hasLaunch, isPlain      bool   // a correlation number; no kernel
+	shared                  int64  // memory, bytes
 }
 
 // gpu is the part of a source with the operations and the counters of devices.

@@ -105,14 +105,13 @@ func (s *sequence) setDefaults(b []byte, bad *bool) {
 }
 
 type event struct {
-	kind     uint64
-	track    uint64
-	hasTrack bool
-	name     string
-	category string   // the first one
-	args     []byte   // the annotations as members of a JSON object, valid until the next event
-	oldTime  bool     // it has a time of its own
-	launched []uint64 // the numbers of operations of devices
+	kind, track uint64
+	hasTrack    bool
+	name        string
+	category    string   // the first one
+	args        []byte   // the annotations as members of a JSON object, valid until the next event
+	oldTime     bool     // it has a time of its own
+	launched    []uint64 // the numbers of operations of devices
 	// problem is the reason why the event cannot be read, "" if it can.
 	problem string
 }

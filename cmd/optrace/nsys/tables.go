@@ -59,13 +59,12 @@ type timeRange struct {
 }
 
 type launch struct {
-	correlation int64
-	start, dur  int64
-	name        int64 // its text, or 0
-	thread      uint32
-	at          int32 // the range around it, or -1
-	matched     bool  // an operation of a device has its correlation id
-	worked      int64 // the end of its last operation
+	correlation, start, dur int64
+	name                    int64 // its text, or 0
+	thread                  uint32
+	at                      int32 // the range around it, or -1
+	matched                 bool  // an operation of a device has its correlation id
+	worked                  int64 // the end of its last operation
 }
 
 type thread struct {

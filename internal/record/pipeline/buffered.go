@@ -27,13 +27,12 @@ type buffered struct {
 }
 
 type shard struct {
-	mu       sync.Mutex
-	enc      encoding.Encoder
-	buffer   *encoding.Batch // nil while empty
-	stopped  bool
-	recorded uint64
-	skipped  uint64
-	_        [64]byte // keeps shards on cache lines of their own
+	mu                sync.Mutex
+	enc               encoding.Encoder
+	buffer            *encoding.Batch // nil while empty
+	stopped           bool
+	recorded, skipped uint64
+	_                 [64]byte // keeps shards on cache lines of their own
 }
 
 // MinMaxBytes is the smallest bound of all buffers.

@@ -27,15 +27,14 @@ type Flight struct {
 	format encoding.Joiner
 	cfg    Config
 
-	mu        sync.Mutex
-	enc       encoding.Encoder
-	scratch   *encoding.Batch // holds one record at a time
-	entries   history
-	ancestors history
-	sequence  uint64 // orders the records of both
-	counts    Stats
-	stopped   bool
-	ended     bool // spans being written count as dropped
+	mu                 sync.Mutex
+	enc                encoding.Encoder
+	scratch            *encoding.Batch // holds one record at a time
+	entries, ancestors history
+	sequence           uint64 // orders the records of both
+	counts             Stats
+	stopped            bool
+	ended              bool // spans being written count as dropped
 
 	signals chan os.Signal
 }

@@ -74,9 +74,8 @@ func (w *Window) AddLost(lost Lost) {
 type block struct {
 	at time.Time
 	// text holds entries and spans as entries JSON Lines. It starts with a header.
-	text       []byte
-	operations int
-	spans      int
+	text              []byte
+	operations, spans int
 	// others are other records, and errors the errors of unreadable ones.
 	others []op.Record
 	errors []*op.SyntaxError
