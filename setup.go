@@ -347,8 +347,7 @@ func (cfg setupConfig) provider() (opts []sdktrace.TracerProviderOption, made []
 	return append(opts, sdktrace.WithSpanProcessor(proc)), append(made, proc), nil
 }
 
-// signalFlush bounds the flush on a signal.
-const signalFlush = 2 * time.Second
+const signalFlush = 2 * time.Second // bounds the flush on a signal
 
 // flushOnSignal flushes tp on one of the signals and then lets the signal take its default effect. stop ends this.
 func flushOnSignal(tp *sdktrace.TracerProvider, signals []os.Signal) (stop func()) {

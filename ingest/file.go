@@ -42,8 +42,7 @@ type file struct {
 	// format is nil for an empty file. src yields the content from its start.
 	format *Format
 	src    io.Reader
-	// hosts is set if a resource at the start of the file states its host.
-	hosts bool
+	hosts  bool // set if a resource at the start of the file states its host
 	// mapping selects the attributes that entries inherit from their resources.
 	mapping *attr.Mapping
 	// users counts the goroutines that make parts of the file or read them. broken is set if a part was not read to its
@@ -377,8 +376,7 @@ func (r *countingReader) count(n int) {
 
 var zipMagic = []byte("PK\x03\x04")
 
-// errZip is the error of [decompress] for a zip archive.
-var errZip = errors.New("a zip archive")
+var errZip = errors.New("a zip archive") // the error of [decompress] for a zip archive
 
 // zipped is a file in a zip archive.
 type zipped struct {

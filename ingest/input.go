@@ -33,8 +33,7 @@ type Input struct {
 	mu       sync.Mutex // guards stats and files
 	stats    Stats
 	files    []fileInfo
-	// partSize is the size of a part in bytes, 0 for the default.
-	partSize int
+	partSize int // the size of a part in bytes, 0 for the default
 	readers  readers
 	memory   *memory
 }

@@ -286,8 +286,7 @@ type cutter struct {
 	spare func(bytes int64) bool
 }
 
-// maxFirst is how much of the beginning of a file the cut functions need.
-const maxFirst = 64
+const maxFirst = 64 // how much of the beginning of a file the cut functions need
 
 // next returns the next part. The caller owns its buffer. If the file cannot be cut or reading fails, the rest comes as
 // a stream, which yields the error.

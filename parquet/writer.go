@@ -160,13 +160,11 @@ const (
 // row has the values of a record for each column. A column without values is null.
 type row struct {
 	columns [][]parquet.Value
-	// levels are the definition levels of values that are not null.
-	levels []int
+	levels  []int // the definition levels of values that are not null
 	// at has the index of each column by name, in groups as "links.weight". A group or list has the index
 	// of its first column.
-	at map[string]int
-	// size is the approximate size of the values written in the row group.
-	size int64
+	at   map[string]int
+	size int64 // the approximate size of the values written in the row group
 }
 
 func newRow(schema *parquet.Schema) row {

@@ -17,8 +17,7 @@ import (
 // A Join is not safe for concurrent use.
 type Join struct {
 	local, service *trace.Forest
-	// pruned has the backend's summaries of operations, by local root.
-	pruned map[trace.SpanRef][]op.Pruned
+	pruned         map[trace.SpanRef][]op.Pruned // has the backend's summaries of operations, by local root
 	// annotated has the backend's annotations of requests.
 	annotated map[op.SpanID]struct{}
 }

@@ -6,8 +6,7 @@ import "github.com/optrace/optrace/analyze/trace"
 type Walks struct {
 	forest      *trace.Forest
 	walk, inner Walk
-	// within has the sums of whole executions, by row.
-	within map[int32]*Sum
+	within      map[int32]*Sum // has the sums of whole executions, by row
 }
 
 // NewWalks returns walks of f.

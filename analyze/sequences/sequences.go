@@ -57,8 +57,7 @@ type Stream struct {
 
 const shortOperation = 100 * time.Microsecond
 
-// maxRunOperations bounds the operations of different runs.
-const maxRunOperations = 1 << 18
+const maxRunOperations = 1 << 18 // bounds the operations of different runs
 
 // Find returns the repeated sequences and describes top of them. whole is the sum of all durations.
 func Find(f *trace.Forest, top int, whole float64) *Sequences {

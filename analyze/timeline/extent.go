@@ -123,11 +123,10 @@ func largestTimes(times []HostTime) []HostTime {
 type extents struct {
 	Extent
 	hosts
-	sums map[hostKey]*hostSum
-	at   *DeviceWork // the current device
-	gaps int64
-	// longGaps has the gaps left to walkLong.
-	longGaps map[longKey][]HostGap
+	sums     map[hostKey]*hostSum
+	at       *DeviceWork // the current device
+	gaps     int64
+	longGaps map[longKey][]HostGap // has the gaps left to walkLong
 }
 
 type hostKey struct {

@@ -62,8 +62,7 @@ type mergeSource struct {
 	runs      []run
 
 	numbers *renumbering
-	// unread counts the rows of each block not yet read, if blocks may be freed; nil otherwise.
-	unread []int32
+	unread  []int32 // counts the rows of each block not yet read, if blocks may be freed; nil otherwise
 
 	// parent overrides the parent ids of rows; nil for no override.
 	parent func(r int32) uint64

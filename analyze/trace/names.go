@@ -66,8 +66,7 @@ type laneTag struct {
 	service, host string
 }
 
-// unknownThread is no id of a thread: ids are not negative.
-const unknownThread = -1
+const unknownThread = -1 // no id of a thread: ids are not negative
 
 func newDictionary() Names {
 	var d Names

@@ -32,8 +32,7 @@ func init() {
 	autoexport.RegisterSpanExporter(NameWithOTLP, newTee)
 }
 
-// defaultFile is the default of OPTRACE_FILE, as for [optrace.Setup].
-const defaultFile = "ops.jsonl"
+const defaultFile = "ops.jsonl" // the default of OPTRACE_FILE, as for [optrace.Setup]
 
 // newFileExporter returns the exporter of operations configured by the environment.
 func newFileExporter(context.Context) (sdktrace.SpanExporter, error) {

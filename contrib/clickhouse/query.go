@@ -91,12 +91,10 @@ const (
 
 // selection is the set of rows of a report.
 type selection struct {
-	db    DB
-	table string
-	// inputs are the loaded inputs in order; nil for a view.
-	inputs []*input
-	// listed has the ids of the inputs as a list.
-	listed string
+	db     DB
+	table  string
+	inputs []*input // the loaded inputs in order; nil for a view
+	listed string   // has the ids of the inputs as a list
 	// recordedFLOPs ignores derived FLOPs.
 	recordedFLOPs bool
 }

@@ -19,8 +19,7 @@ const (
 	hidden = 384
 )
 
-// tokens are letters and the space.
-const tokens = "abcdefghijklmnopqrstuvwxyz "
+const tokens = "abcdefghijklmnopqrstuvwxyz " // letters and the space
 
 const device = "cpu"
 

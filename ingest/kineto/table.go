@@ -122,8 +122,7 @@ type tables struct {
 	makers          []string
 	collectives     rows[collective]
 	groupBytes      int64 // of the names of collectives
-	// innerFirst is set if inner operators precede outer ones of the same time and thread.
-	innerFirst bool
+	innerFirst      bool  // set if inner operators precede outer ones of the same time and thread
 }
 
 type threadKey struct{ process, thread uint32 }

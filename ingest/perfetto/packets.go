@@ -223,8 +223,7 @@ func Sniff(head []byte) bool {
 	return false
 }
 
-// maxField is above the numbers of all fields of a packet.
-const maxField = 2000
+const maxField = 2000 // above the numbers of all fields of a packet
 
 // tells reports whether a packet has a field that only packets have. ok is false for a packet that is malformed or has
 // a field of another type than the schema's.

@@ -15,8 +15,7 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// attributeDepth is the number of brackets around an attribute of a span.
-const attributeDepth = 3
+const attributeDepth = 3 // the number of brackets around an attribute of a span
 
 // Records reads spans in constant memory. name names src in errors, and m maps attribute keys to fields, nil by the
 // conventions. A resource precedes its spans.

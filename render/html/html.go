@@ -26,8 +26,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// leastShort is the length up to which names are shown in full everywhere.
-const leastShort = 22
+const leastShort = 22 // the length up to which names are shown in full everywhere
 
 // largePage is the number of rows above which a page warns of its size, rowBytes the memory of a row in the browser.
 const (

@@ -9,9 +9,8 @@ type track struct {
 	parent int64
 	title  string
 	// rank orders the tracks of a process.
-	rank int
-	// counter is the counter of the track, nil for a track of slices.
-	counter *timeline.Counter
+	rank    int
+	counter *timeline.Counter // the counter of the track, nil for a track of slices
 }
 
 type layout struct {

@@ -15,8 +15,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// argsDepth is the number of brackets around the arguments of an event.
-const argsDepth = 2
+const argsDepth = 2 // the number of brackets around the arguments of an event
 
 // starts matches where reading goes on behind damage: a document, and an event or the end of the events.
 var starts = regexp.MustCompile(`(\{\s*"(?:traceEvents|` + members + `)"\s*:|\n\[\s*` + event + `)|(` + event +

@@ -97,10 +97,9 @@ const torchPrefix = "pytorch."
 // A nil *Mapping has the conventions only. A complete Mapping is safe for concurrent use.
 type Mapping struct {
 	added map[string]*target
-	kept  []string // see Keep
-	all   bool     // see KeepAll
-	// spans are the targets of spans other than operations, see [Want].Spans, nil without any.
-	spans *targets
+	kept  []string                // see Keep
+	all   bool                    // see KeepAll
+	spans *targets                // the targets of spans other than operations, see [Want].Spans, nil without any
 	hold  func(bytes int64) error // see Holding
 }
 

@@ -184,8 +184,7 @@ type Symbols struct {
 
 const recentBits = 12
 
-// symbolBytes is the memory of a text beside its bytes: its headers and its share of slack.
-const symbolBytes = 56
+const symbolBytes = 56 // the memory of a text beside its bytes: its headers and its share of slack
 
 // Bytes returns the memory of the texts.
 func (s *Symbols) Bytes() int64 { return s.bytes }

@@ -56,8 +56,7 @@ type table struct {
 	entries atomic.Pointer[[]atomic.Pointer[entry]] // nil before the first use
 }
 
-// off is the number of slots of a table that stays empty.
-const off = -1
+const off = -1 // the number of slots of a table that stays empty
 
 type entry struct {
 	key string

@@ -81,8 +81,7 @@ type block struct {
 	errors []*op.SyntaxError
 }
 
-// blockOverhead is about the size of a block without its text.
-const blockOverhead = 256
+const blockOverhead = 256 // about the size of a block without its text
 
 const otherSize = 128
 

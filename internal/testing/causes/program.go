@@ -93,8 +93,7 @@ type piece struct {
 	sequence         int64 // of a collective, from 1
 }
 
-// epoch is the start of recordings, in Unix nanoseconds.
-const epoch = 1_700_000_000_000_000_000
+const epoch = 1_700_000_000_000_000_000 // the start of recordings, in Unix nanoseconds
 
 // program simulates the hosts and devices of a training run.
 type program struct {

@@ -37,8 +37,7 @@ type Server struct {
 	OTLP string
 }
 
-// startTimeout bounds the time until Jaeger answers.
-const startTimeout = time.Minute
+const startTimeout = time.Minute // bounds the time until Jaeger answers
 
 // Start starts an empty Jaeger and stops it when the test ends.
 func Start(tb testing.TB) *Server {

@@ -247,8 +247,7 @@ func Mutants(t *testing.T, n int, sample []byte, read func(text []byte) Found) {
 	}
 }
 
-// cutOff describes a mutant that is the beginning of the sample.
-const cutOff = "cut off"
+const cutOff = "cut off" // describes a mutant that is the beginning of the sample
 
 // mutant returns a damaged copy of a sample, and a description of the damage.
 func mutant(rng *rand.Rand, sample []byte) (text []byte, how string) {

@@ -14,10 +14,8 @@ import (
 type Timeline struct {
 	// Slices are the events: in order of addition at first, in order of tracks after Arrange.
 	Slices []Slice
-	// bare is the start of the next operation without a start, by group.
-	bare map[Group]int64
-	// bytes is the memory of the texts and links of the slices.
-	bytes int64
+	bare   map[Group]int64 // the start of the next operation without a start, by group
+	bytes  int64           // the memory of the texts and links of the slices
 }
 
 // Group is a device or a service, the owner of tracks.

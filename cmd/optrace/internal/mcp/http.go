@@ -15,8 +15,7 @@ import (
 // Path is the path of the protocol in HTTP requests.
 const Path = "/mcp"
 
-// maxRequest bounds a request in bytes.
-const maxRequest = 1 << 20
+const maxRequest = 1 << 20 // bounds a request in bytes
 
 // Handler returns the handler of the protocol over HTTP, without sessions. It answers requests for the hosts that have
 // the token.

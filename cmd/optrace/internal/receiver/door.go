@@ -55,10 +55,9 @@ func refusalOf(err error) *refusal {
 
 // door admits the requests of one protocol. Slow and waiting requests do not block others.
 type door struct {
-	turns  chan struct{} // one for each running request
-	memory *memory
-	// patience is the longest wait of a complete request for its turn.
-	patience time.Duration
+	turns    chan struct{} // one for each running request
+	memory   *memory
+	patience time.Duration // the longest wait of a complete request for its turn
 }
 
 func newDoor(m *memory) *door {
@@ -73,10 +72,9 @@ type memory struct {
 
 // share is one request's part of the memory.
 type share struct {
-	all  *memory
-	held int64
-	// refused is set once memory was refused.
-	refused error
+	all     *memory
+	held    int64
+	refused error // set once memory was refused
 }
 
 // hold adds bytes to the request's share, or releases them if negative. It returns an error if the memory is exhausted.
