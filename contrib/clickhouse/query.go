@@ -76,17 +76,14 @@ func (r *reader) grouped(ctx context.Context, s *selection, cond string, keys []
 
 // Limits of statements and results.
 const (
-	// readTimeout limits the silence of the server.
-	readTimeout = 5 * time.Minute
+	readTimeout = 5 * time.Minute // limits the silence of the server
 	// maxQueryBytes and maxQueryParts limit a query. A report names every input.
 	maxQueryBytes = 8 << 20
 	maxQueryParts = 1 << 20
-	// maxInputs limits the inputs of a report.
-	maxInputs = 100_000
+	maxInputs     = 100_000 // limits the inputs of a report
 	// maxFileRows limits the rows of a file. A load takes a byte of memory for each.
 	maxFileRows = 1 << 31
-	// maxRows limits the rows of a table by operation, device or group.
-	maxRows = 1_000_000
+	maxRows     = 1_000_000 // limits the rows of a table by operation, device or group
 )
 
 // selection is the set of rows of a report.

@@ -128,11 +128,9 @@ type Simulation struct {
 	// Between is the standard deviation of logarithms between runs, Within the deviation between operations of a run.
 	Between, Within float64
 	// Rho correlates the noise of an operation in a step with its noise in the step before.
-	Rho float64
-	// Tail is the inverse exponent of a Pareto distribution of longer steps; 0 turns it off.
-	Tail float64
-	// Drift is the relative slowdown of a run until its end.
-	Drift float64
+	Rho   float64
+	Tail  float64 // the inverse exponent of a Pareto distribution of longer steps; 0 turns it off
+	Drift float64 // the relative slowdown of a run until its end
 	// Slow is the factor of a slow state; 0 turns it off. A step changes the state with probability Switch.
 	Slow, Switch    float64
 	NoStart, NoStep bool

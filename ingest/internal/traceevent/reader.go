@@ -178,10 +178,8 @@ type Event struct {
 	Thread op.Int
 	// Start and Duration are in nanoseconds. The writer chooses the origin of Start.
 	Start, Duration op.Int
-	// Args is the text of a JSON object, nil if missing.
-	Args []byte
-	// ArgsRead is set if the function given to ReadArgs has read Args.
-	ArgsRead bool
+	Args            []byte // the text of a JSON object, nil if missing
+	ArgsRead        bool   // set if the function given to ReadArgs has read Args
 }
 
 type decoder struct {

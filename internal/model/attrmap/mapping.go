@@ -237,8 +237,7 @@ func (s signs) isOperation() bool {
 
 // Want lists the parts of an input's records that a consumer needs.
 type Want struct {
-	// Keep has the keys of attributes for entries, see [Mapping.Keep].
-	Keep []string
+	Keep []string // has the keys of attributes for entries, see [Mapping.Keep]
 	// Spans has the keys, fewer than a hundred, of further attributes for spans other than operations.
 	Spans []string
 	// Partials asks for files of partial results, each as an [op.Partial].

@@ -33,11 +33,9 @@ import (
 //
 // Set its fields before the first request. It is safe for concurrent use.
 type Page struct {
-	Window *Window
-	// Title names the inputs.
-	Title string
-	// Version is the version of the program.
-	Version string
+	Window  *Window
+	Title   string // names the inputs
+	Version string // the version of the program
 	// Fill is called before each read of the window, to add pending records, never concurrently; it may be nil.
 	Fill func()
 	// Since returns the report since the start, for ?format=json&since=start; it may be nil.

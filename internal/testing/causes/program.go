@@ -70,13 +70,12 @@ func PlantedIn(layout Layout) []Planted {
 
 // The size of a program.
 const (
-	trainRanks  = 4
-	trainSteps  = 12
-	trainLayers = 12
-	kernelNS    = 400_000
-	us          = 1_000
-	// usualTransfer is the time of a collective, as a part of a step.
-	usualTransfer = 0.05
+	trainRanks    = 4
+	trainSteps    = 12
+	trainLayers   = 12
+	kernelNS      = 400_000
+	us            = 1_000
+	usualTransfer = 0.05 // the time of a collective, as a part of a step
 )
 
 // piece is a part of a simulated run.

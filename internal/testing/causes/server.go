@@ -41,9 +41,8 @@ const (
 	sampleNS     = 30 * us
 	gapNS        = 150 * us // between steps
 	longGap      = 2_000 * us
-	// hostNS is the host's time within a step.
-	hostNS = (2+2*serverLayers)*launchNS + sampleNS
-	coldNS = 400_000 * us
+	hostNS       = (2+2*serverLayers)*launchNS + sampleNS // the host's time within a step
+	coldNS       = 400_000 * us
 )
 
 // client is a request to a server.

@@ -82,11 +82,9 @@ type File struct {
 	file   *os.File // nil for standard output
 	target string   // the path that file is renamed to, "" if file is written in place
 	// mode is the permissions of the target. The permissions of the inputs narrow those of a new target.
-	mode fs.FileMode
-	// Terminal is set if the output is a terminal.
-	Terminal bool
-	// Verdict is the command's error about a complete output.
-	Verdict error
+	mode     fs.FileMode
+	Terminal bool  // set if the output is a terminal
+	Verdict  error // the command's error about a complete output
 	// Done is called once the output is complete; it may be nil.
 	Done     func()
 	existing fs.FileInfo // the regular file to write or replace, if it exists

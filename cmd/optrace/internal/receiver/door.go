@@ -21,8 +21,7 @@ const (
 	arrival   = 15 * time.Second
 	slowTime  = 4 * time.Second
 	slowBytes = 64 << 10
-	// maxWork bounds the time to read a request.
-	maxWork = 10 * time.Second
+	maxWork   = 10 * time.Second // bounds the time to read a request
 )
 
 // refusal is a reason to refuse a request, for HTTP and gRPC.
