@@ -53,7 +53,11 @@ func Open(paths ...string) *Input { return Options{}.Open(paths...) }
 
 // Open is [Open] with options.
 func (o Options) Open(paths ...string) *Input {
-	return &Input{opts: o, paths: paths, memory: newMemory(o.MaxMemory)}
+	limit := cmp.Or(o.MaxMemory, DefaultMaxMemory)
+	if limit < 0 {
+		limit = math.MaxInt64
+	}
+	return &Input{opts: o, paths: paths, memory: &memory{limit: limit}}
 }
 
 // Want selects what the next read yields. By default records have all fields, and a file of partial results is an
@@ -262,11 +266,4 @@ func (m *memory) source(r io.Reader) (src io.Reader, free func()) {
 		return m.hold(bytes)
 	}
 	return &lineio.Held{Reader: r, Hold: hold}, func() { _ = m.hold(-held) }
-}
-
-func newMemory(limit int64) *memory {
-	if limit < 0 {
-		limit = math.MaxInt64
-	}
-	return &memory{limit: cmp.Or(limit, DefaultMaxMemory)}
 }

@@ -26,7 +26,7 @@ const _ = release.ModulesMustBeOfOneReleaseV0_3_0
 const ServiceName = "trainer"
 
 const (
-	batchSize      = 512                       // the number of spans per write; the SDK's batch processor exports as many
+	batchSize      = 512                       // spans per write; the SDK's batch processor exports as many
 	firstStart     = 1_760_000_000_000_000_000 // the start of the first step in Unix nanoseconds
 	durationSpread = 0.4                       // the standard deviation of a duration's logarithm
 

@@ -51,14 +51,6 @@ func newSumsReader(keys []string, recordedFLOPs bool) *sumsReader {
 	r.add("tupleElement("+bins+", 1)", &q.bins)
 	r.add("tupleElement("+bins+", 2)", &q.counts)
 	member[[]string](r, "kinds", "groupUniqArray(kind)")
-	r.addExemplar()
-	r.addVariety()
-	r.addWeights(duration)
-	r.addWork(duration, recordedFLOPs)
-	return q
-}
-
-func (r *reader) addExemplar() {
 	var slowest string
 	r.add("argMin("+exemplarIDs+", tuple(-duration_ns, "+exemplarIDs+"))", &slowest)
 	r.members = append(r.members, func(l line) {
@@ -66,6 +58,10 @@ func (r *reader) addExemplar() {
 			l["exemplar"] = e
 		}
 	})
+	r.addVariety()
+	r.addWeights(duration)
+	r.addWork(duration, recordedFLOPs)
+	return q
 }
 
 // setIDs adds ids in the form of exemplarIDs. It reports whether there are any.

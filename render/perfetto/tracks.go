@@ -1,8 +1,6 @@
 package perfetto
 
-import (
-	"github.com/optrace/optrace/render/internal/timeline"
-)
+import "github.com/optrace/optrace/render/internal/timeline"
 
 // track is a track of a process, or a process if it has no parent. Its uuid is its index in the list plus one.
 type track struct {

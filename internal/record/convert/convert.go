@@ -167,17 +167,12 @@ func (c *Converter) Resource(r *resource.Resource) *op.Resource {
 	if c.resources == nil || len(c.resources) >= maxCachedResources {
 		c.resources = make(map[*resource.Resource]*op.Resource)
 	}
-	res := convertResource(span.BoundResource(r))
-	c.resources[r] = res
-	return res
-}
-
-func convertResource(r *resource.Resource) *op.Resource {
 	res := &op.Resource{}
 	var index opmodel.AttrIndex
-	for _, kv := range r.Attributes() {
+	for _, kv := range span.BoundResource(r).Attributes() {
 		opmodel.SetResourceAttr(res, &index, attrOf(kv))
 	}
+	c.resources[r] = res
 	return res
 }
 
