@@ -70,7 +70,7 @@ func (e *errorLog) printOmitted() bool {
 	if e.omitted == 0 {
 		return false
 	}
-	fmt.Fprintln(e.to, fmt.Sprintf("%s (the last of %d more in %v)", e.last, e.omitted, errorPause))
+	fmt.Fprintf(e.to, "%s (the last of %d more in %v)\n", e.last, e.omitted, errorPause)
 	e.omitted = 0
 	return true
 }
