@@ -57,7 +57,7 @@ fmt: ## fail if gofmt would change a file
 vet: ## go vet of system-dependent packages for other systems; golangci covers the rest
 	@set -e; for system in $(OTHERS); do echo "== vet $$system"; \
 		GOOS=$${system%/*} GOARCH=$${system#*/} CGO_ENABLED=0 \
-		$(GO) vet -trimpath . ./internal/testing/producer ./internal/record/rotate ./examples/cuda; done
+		$(GO) vet -trimpath . ./internal/testing/fulldisk ./internal/record/rotate ./examples/cuda; done
 
 lint: fmt vet golangci tree ## checks that run no code of the tree
 

@@ -17,7 +17,6 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
-	"github.com/optrace/optrace/internal/testing/producer"
 	"github.com/optrace/optrace/internal/testing/spantest"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -188,14 +187,13 @@ func TestRecordingSurvivesFaults(t *testing.T) {
 }
 
 // producer returns a random process for the fault.
-func (f *fault) producer(r *rand.Rand) producer.Producer {
+func (f *fault) producer(r *rand.Rand) producer {
 	o := outputs()[r.IntN(len(outputs()))]
-	ways := producer.Ways()
-	p := producer.Producer{
+	p := producer{
 		Format: o.format, Compression: o.compression, Way: ways[r.IntN(len(ways))],
 		Batch: 1 + r.IntN(1000), For: time.Second, MayLose: f.full || f.loses,
 	}
-	if p.Way == producer.FlightRecorder {
+	if p.Way == wayFlight {
 		p.Format = optrace.FormatEntries // the only file it writes
 	}
 	if p.MayLose {
@@ -211,11 +209,11 @@ func (f *fault) producer(r *rand.Rand) producer.Producer {
 	return p
 }
 
-func (f *fault) happen(t *testing.T, p producer.Producer, r *rand.Rand) {
+func (f *fault) happen(t *testing.T, p producer, r *rand.Rand) {
 	dir := t.TempDir()
 	p.Path = filepath.Join(dir, "ops.x")
-	var runs []*producer.Process
-	start := func(d time.Duration) *producer.Process {
+	var runs []*process
+	start := func(d time.Duration) *process {
 		p.Run = int64(len(runs))
 		p.For = d
 		runs = append(runs, check.Must(p.Start(t.Context()))(t))
@@ -268,9 +266,9 @@ func (f *fault) happen(t *testing.T, p producer.Producer, r *rand.Rand) {
 }
 
 // findIn returns the operations in the files of a directory.
-func findIn(t *testing.T, dir string) *producer.Found {
+func findIn(t *testing.T, dir string) *foundOps {
 	t.Helper()
-	found := check.Must(producer.Find(dir))(t)
+	found := check.Must(findOps(dir))(t)
 	for _, err := range found.Unreadable {
 		t.Error(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/internal/testing/check"
-	"github.com/optrace/optrace/internal/testing/producer"
+	"github.com/optrace/optrace/internal/testing/fulldisk"
 	"github.com/optrace/optrace/internal/testing/spantest"
 )
 
@@ -42,11 +42,11 @@ func TestPartialWriteAndFileTakenAway(t *testing.T) {
 				}
 				exp := newFile(t, path, o.options()...)
 				export(t, exp, spantest.Operations(2)...)
-				before := check.Must(producer.LimitFiles(uint64(size(path)) + 150))(t)
+				before := check.Must(fulldisk.LimitFiles(uint64(size(path)) + 150))(t)
 				for range 3 {
 					check.Is(t, "exporting", syscall.EFBIG, exp.ExportSpans(t.Context(), spantest.Operations(3)))
 				}
-				check.Must(producer.LimitFiles(before))(t)
+				check.Must(fulldisk.LimitFiles(before))(t)
 				check.OK(t, take(path))
 				after := []int64{7, 8}
 				for _, i := range after {

@@ -13,12 +13,11 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/testing/check"
-	"github.com/optrace/optrace/internal/testing/producer"
 )
 
-// TestMain fails if a test leaves a goroutine. In a child process it records instead; see package producer.
+// TestMain fails if a test leaves a goroutine. In a child process it records instead; see produce.
 func TestMain(m *testing.M) {
-	producer.Main()
+	produce()
 	goleak.VerifyTestMain(m)
 }
 

@@ -55,13 +55,11 @@ type processorConfig struct {
 	role  role
 	wrong env.Faults // options for other roles
 
-	policy        Policy
-	maxBytes      int64
-	cacheBytes    int64
-	flushInterval time.Duration
-	exportTimeout time.Duration
-	recordOnly    bool
-	filter        func(sdktrace.ReadOnlySpan) bool
+	policy                       Policy
+	maxBytes, cacheBytes         int64
+	flushInterval, exportTimeout time.Duration
+	recordOnly                   bool
+	filter                       func(sdktrace.ReadOnlySpan) bool
 
 	forwardThreshold time.Duration
 	forwardRatio     float64
@@ -146,15 +144,14 @@ func (cfg processorConfig) validate() error {
 // pipeline returns the configuration of a pipeline.
 func (cfg processorConfig) pipeline() pipeline.Config {
 	return pipeline.Config{
-		Policy: pipeline.Policy(cfg.policy), MaxBytes: cfg.maxBytes, CacheBytes: cfg.encoderBytes(),
+		Policy: pipeline.Policy(cfg.policy), MaxBytes: cfg.maxBytes, CacheBytes: int(cfg.cacheBytes) - cfg.shapeBytes(),
 		FlushInterval: cfg.flushInterval, ExportTimeout: cfg.exportTimeout,
 		OnError: cfg.dumpOnError, OnSlow: cfg.dumpOnSlow, Signals: cfg.dumpSignals,
 	}
 }
 
-// shapeBytes and encoderBytes divide the memory of the caches between Recorders and encoders.
-func (cfg processorConfig) shapeBytes() int   { return min(shapes.DefaultBytes, int(cfg.cacheBytes/5)) }
-func (cfg processorConfig) encoderBytes() int { return int(cfg.cacheBytes) - cfg.shapeBytes() }
+// shapeBytes is the memory of the caches of Recorders; encoders have the rest.
+func (cfg processorConfig) shapeBytes() int { return min(shapes.DefaultBytes, int(cfg.cacheBytes/5)) }
 
 // Policy decides about an operation without room in a full buffer.
 type Policy uint8

@@ -125,8 +125,7 @@ func (q *Queue[E]) Begin(ctx context.Context, p *Prepared) Launch {
 	use := q.uses.Get().(*launchUse)
 	root, taken := q.to.begin(ctx)
 	return Launch{
-		use: use, uses: use.launched.Load(),
-		ctx: ctx, prepared: p, root: root, skipped: !taken,
+		use: use, uses: use.launched.Load(), ctx: ctx, prepared: p, root: root, skipped: !taken,
 		at: time.Now().UnixNano(),
 	}
 }

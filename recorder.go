@@ -53,11 +53,10 @@ type Recorder struct {
 
 // recordedOp is one operation of a Recorder.
 type recordedOp struct {
-	name     string
-	device   string
-	dtype    op.DType
-	prepared *Prepared // nil unless the operation was prepared
-	failure  string    // text of the error
+	name, device string
+	dtype        op.DType
+	prepared     *Prepared // nil unless the operation was prepared
+	failure      string    // text of the error
 
 	start, end int64 // ns since the Recorder's base, or Unix ns
 	launch     int64 // Unix ns; 0 if unknown
@@ -66,10 +65,9 @@ type recordedOp struct {
 	// Offsets of the inputs, the output and the further attributes in the Recorder's buffers.
 	inAt, outAt, attrsAt uint32
 
-	inCount uint16
-	hasStep bool
-	failed  bool
-	unix    bool // start and end are Unix times
+	inCount         uint16
+	hasStep, failed bool
+	unix            bool // start and end are Unix times
 }
 
 // Bounds of a Recorder's buffers.

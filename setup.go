@@ -30,18 +30,17 @@ import (
 type SetupOption interface{ apply(*setupConfig) }
 
 type setupConfig struct {
-	path             string
-	disabled         bool
-	sampledOnly      bool
-	startAttributes  bool                         // of Tracers
-	sampler          sdktrace.Sampler             // nil: from providerOptions or the environment
-	forwards         []func() (*Processor, error) // make the forwarders
-	exporterOptions  []ExporterOption
-	processorOptions []ProcessorOption
-	providerOptions  []sdktrace.TracerProviderOption
-	attributes       []attribute.KeyValue
-	signals          []os.Signal
-	notGlobal        bool
+	path                  string
+	disabled, sampledOnly bool
+	startAttributes       bool                         // of Tracers
+	sampler               sdktrace.Sampler             // nil: from providerOptions or the environment
+	forwards              []func() (*Processor, error) // make the forwarders
+	exporterOptions       []ExporterOption
+	processorOptions      []ProcessorOption
+	providerOptions       []sdktrace.TracerProviderOption
+	attributes            []attribute.KeyValue
+	signals               []os.Signal
+	notGlobal             bool
 }
 
 // WithSpanExporter also sends all spans, including operations, to e through [NewForwarder] with opts.
@@ -348,8 +347,7 @@ func (cfg setupConfig) provider() (opts []sdktrace.TracerProviderOption, made []
 	return append(opts, sdktrace.WithSpanProcessor(proc)), append(made, proc), nil
 }
 
-// signalFlush bounds the flush on a signal.
-const signalFlush = 2 * time.Second
+const signalFlush = 2 * time.Second // bounds the flush on a signal
 
 // flushOnSignal flushes tp on one of the signals and then lets the signal take its default effect. stop ends this.
 func flushOnSignal(tp *sdktrace.TracerProvider, signals []os.Signal) (stop func()) {

@@ -78,8 +78,7 @@ func (t *Times) check() {
 	checkTime(t.Launch)
 }
 
-// earlyReported is set after the first report of a time before the year 2000.
-var earlyReported atomic.Bool
+var earlyReported atomic.Bool // set after the first report of a time before the year 2000
 
 // checkTime reports the first positive time before the year 2000 to OpenTelemetry's error handler. 0 is unknown.
 func checkTime(unixNano int64) {

@@ -340,7 +340,7 @@ func TestReportOnHostileEntries(t *testing.T) {
 	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
 		var records []op.Record
 		for range r.IntN(30) {
-			e := tracetest.HostileEntry(r)
+			e := hostileEntry(r)
 			records = append(records, op.Record{Entry: &e})
 		}
 		for range r.IntN(3) {
@@ -467,5 +467,31 @@ func TestReportWithoutSuspectsBeyondTheLimit(t *testing.T) {
 	r := c.report()
 	if r.Input.SuspectDurations != op.Known(1) || r.WithoutSuspects != nil {
 		t.Errorf("%v suspect durations, without them %+v", r.Input.SuspectDurations, r.WithoutSuspects)
+	}
+}
+
+// hostileEntry returns an entry with extreme and invalid values, never returned by readers.
+func hostileEntry(r *rand.Rand) op.Entry {
+	limit := func() int64 {
+		return tracetest.Pick(r, 0, 1, -1, math.MinInt64, math.MaxInt64, math.MinInt64+1, math.MaxInt64-1, r.Int64())
+	}
+	maybe := func() op.Int { return op.Int{V: limit(), Known: r.IntN(3) > 0} }
+	text := func() string {
+		return tracetest.Pick(r, "", "a", "a\x00b", "\xff\xfe", "a;b\n", "(other)", "unknown", "ncclX", "memcpy dtoh")
+	}
+	return op.Entry{
+		Step: maybe(), Operation: text(), Kind: op.Kind(r.Uint32()), KindRule: op.KindRule(r.Uint32()),
+		Side:     op.Side(r.Uint32()),
+		DeviceID: text(), Stream: maybe(), Rank: maybe(), Start: maybe(), Duration: limit(), Launch: maybe(),
+		InputShapes: tracetest.Pick(r, nil, []op.Shape{}, []op.Shape{nil, {math.MinInt64}}),
+		OutputShape: tracetest.Pick(r, nil, op.Shape{}, op.Shape{-9}),
+		DType:       op.DType(text()), OutputElements: maybe(), MemoryBytes: maybe(), FLOPs: maybe(),
+		TraceID: op.TraceID{byte(r.IntN(2))}, SpanID: op.SpanID{byte(r.IntN(4))},
+		ParentSpanID: op.SpanID{byte(r.IntN(4))},
+		Root:         text(), Service: text(), Failed: r.IntN(2) == 0, Error: text(),
+		AdjustedCount: tracetest.Pick(r, 0, 1, 1e300, -1, 0.5, math.NaN(), math.Inf(1), math.Inf(-1)),
+		Collective: tracetest.Pick(r, nil, &op.Collective{Name: text(), Group: text(), Sequence: maybe(), GroupSize: maybe(),
+			InElements: maybe()}),
+		Warn: op.Warning(r.Uint32()),
 	}
 }

@@ -6,8 +6,7 @@ import (
 	"github.com/optrace/optrace/analyze/replay"
 )
 
-// whatIfSchema names the JSON form of a WhatIf and its major version.
-const whatIfSchema = "optrace.whatif/v1"
+const whatIfSchema = "optrace.whatif/v1" // names the JSON form of a WhatIf and its major version
 
 // WhatIf is the prediction of a recording with changes.
 type WhatIf struct {

@@ -49,15 +49,13 @@ type Clock struct {
 
 	mu    sync.Mutex
 	pairs []Pair // in order, since the device's clock was last set
-	// set is the host's time after the last step, or math.MinInt64 without a step.
-	set int64
+	set   int64  // the host's time after the last step, or math.MinInt64 without a step
 	// candidate contradicts the pair before. The next pair makes it an outlier or a step.
 	candidate *Pair
 	stats     Stats
 }
 
-// maxPairs bounds the number of pairs in memory.
-const maxPairs = 1024
+const maxPairs = 1024 // bounds the number of pairs in memory
 
 // New returns a Clock without pairs. It converts no time before the first pair.
 func New(cfg Config) *Clock {

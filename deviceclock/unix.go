@@ -74,8 +74,7 @@ func (c *Clock) beyond(device int64) place {
 	return placed(p.Before, c.after(p, device), at, device == p.Device)
 }
 
-// recent is the number of pairs that determine the rate beyond all pairs.
-const recent = 16
+const recent = 16 // the number of pairs that determine the rate beyond all pairs
 
 // rate returns the rate of the host's clock over some pairs.
 func (c *Clock) rate(pairs []Pair) float64 {

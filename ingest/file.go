@@ -42,8 +42,7 @@ type file struct {
 	// format is nil for an empty file. src yields the content from its start.
 	format *Format
 	src    io.Reader
-	// hosts is set if a resource at the start of the file states its host.
-	hosts bool
+	hosts  bool // set if a resource at the start of the file states its host
 	// mapping selects the attributes that entries inherit from their resources.
 	mapping *attr.Mapping
 	// users counts the goroutines that make parts of the file or read them. broken is set if a part was not read to its
@@ -54,7 +53,10 @@ type file struct {
 
 // open opens the next file and finds its format. Some errors do not end the input, see passedOver.
 func (in *Input) open(s source) (*file, error) {
-	in.memory.opened(s.path)
+	in.memory.mu.Lock()
+	in.memory.file = s.path
+	in.memory.read = 0
+	in.memory.mu.Unlock()
 	in.mu.Lock()
 	number := len(in.files)
 	in.stats.Files++
@@ -76,7 +78,10 @@ func (in *Input) open(s source) (*file, error) {
 	f.counted = &countingReader{src: src, seen: in.count}
 	t := in.opts.tail
 	if t != nil {
-		t.open(src, s.path != Stdin)
+		t.src = src
+		if s.path != Stdin { // a regular file may grow
+			t.file, _ = regular(src)
+		}
 		f.counted.src = t
 	}
 	if f.content, err = decompress(f.counted, s.zipped, t); err == errZip {
@@ -371,8 +376,7 @@ func (r *countingReader) count(n int) {
 
 var zipMagic = []byte("PK\x03\x04")
 
-// errZip is the error of [decompress] for a zip archive.
-var errZip = errors.New("a zip archive")
+var errZip = errors.New("a zip archive") // the error of [decompress] for a zip archive
 
 // zipped is a file in a zip archive.
 type zipped struct {

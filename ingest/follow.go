@@ -62,18 +62,8 @@ type tail struct {
 	src      io.Reader
 	file     *os.File // nil for a pipe and the like
 	read     int64    // bytes
-	// waits is set if Read waits at the end of the file.
-	waits bool
-	// replaced is set once another file or other content is at the path.
-	replaced bool
-}
-
-// open sets the source. A regular file at the path may grow.
-func (t *tail) open(src io.Reader, isAtPath bool) {
-	t.src = src
-	if isAtPath {
-		t.file, _ = regular(src)
-	}
+	waits    bool     // set if Read waits at the end of the file
+	replaced bool     // set once another file or other content is at the path
 }
 
 // grows reports whether the file may grow.

@@ -35,14 +35,11 @@ type Format struct {
 	recordsAt func(o readerOptions, src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error]
 	// partsAt returns the records of a file in parts for several goroutines; nil if the format has no parts. On an
 	// error the file is read by another method.
-	partsAt func(src io.ReaderAt, size int64, name string, partBytes int) ([]iter.Seq2[op.Record, error], error)
-	framing otlp.Framing
-	// grows is set if records can be read while they are appended, see [Follower].
-	grows bool
-	// registers is set if a package supplies the reader by [Register].
-	registers bool
-	// partial is set if files hold partial results, see [attr.Want].
-	partial bool
+	partsAt   func(src io.ReaderAt, size int64, name string, partBytes int) ([]iter.Seq2[op.Record, error], error)
+	framing   otlp.Framing
+	grows     bool // set if records can be read while they are appended, see [Follower]
+	registers bool // set if a package supplies the reader by [Register]
+	partial   bool // set if files hold partial results, see [attr.Want]
 	// inherits is set if the reader leaves it to this package to add attributes of resources to entries.
 	inherits bool
 }
@@ -60,8 +57,7 @@ type readFunc func(src io.Reader, at place) iter.Seq2[op.Record, error]
 type place struct {
 	name string
 	op.Position
-	// lines is set if the records of the part are lines.
-	lines bool
+	lines bool // set if the records of the part are lines
 	// sources are the resources in effect at the start of a part of entries; nil if no attribute of resources is kept.
 	sources *entries.Sources
 }
@@ -127,8 +123,7 @@ const (
 
 const minBinary = 64
 
-// maxZeros bounds the zero bytes in front of a file.
-const maxZeros = 1 << 30
+const maxZeros = 1 << 30 // bounds the zero bytes in front of a file
 
 // FormatOf returns the name of the format of a file by its beginning, "zip" for a zip file, and "" for an empty file.
 func (o Options) FormatOf(path string) (string, error) {

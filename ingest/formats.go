@@ -240,8 +240,7 @@ func (o *readerOptions) tableMemory() Memory {
 	return Memory{Hold: o.hold, SpoolBytes: most}
 }
 
-// spoolPerMemory is the size of a temporary copy per byte of memory.
-const spoolPerMemory = 4
+const spoolPerMemory = 4 // the size of a temporary copy per byte of memory
 
 // Register sets the reader of a format. Call it from an init function. It panics if [Formats] has no such format or the
 // format has a built-in reader.

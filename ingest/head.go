@@ -19,12 +19,10 @@ import (
 
 type head struct {
 	// text starts behind a UTF-8 byte order mark.
-	text []byte
-	// atEnd is set if text is the whole file.
-	atEnd bool
+	text  []byte
+	atEnd bool // set if text is the whole file
 
-	// opening is '{' or '[' for JSON, else 0.
-	opening byte
+	opening byte // '{' or '[' for JSON, else 0
 	// members are the members of the first JSON object that has any: the top level, or an element of the top-level
 	// array. The last value may be cut.
 	members []member

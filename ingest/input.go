@@ -33,8 +33,7 @@ type Input struct {
 	mu       sync.Mutex // guards stats and files
 	stats    Stats
 	files    []fileInfo
-	// partSize is the size of a part in bytes, 0 for the default.
-	partSize int
+	partSize int // the size of a part in bytes, 0 for the default
 	readers  readers
 	memory   *memory
 }
@@ -54,7 +53,11 @@ func Open(paths ...string) *Input { return Options{}.Open(paths...) }
 
 // Open is [Open] with options.
 func (o Options) Open(paths ...string) *Input {
-	return &Input{opts: o, paths: paths, memory: newMemory(o.MaxMemory)}
+	limit := cmp.Or(o.MaxMemory, DefaultMaxMemory)
+	if limit < 0 {
+		limit = math.MaxInt64
+	}
+	return &Input{opts: o, paths: paths, memory: &memory{limit: limit}}
 }
 
 // Want selects what the next read yields. By default records have all fields, and a file of partial results is an
@@ -160,7 +163,9 @@ func (in *Input) readerOptions() readerOptions {
 
 // count adds n stored bytes to the counts. It is negative for bytes to be read again.
 func (in *Input) count(n int) {
-	in.memory.count(n)
+	in.memory.mu.Lock()
+	in.memory.read += int64(n)
+	in.memory.mu.Unlock()
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.stats.Bytes += int64(n)
@@ -253,10 +258,6 @@ func (m *memory) spare(bytes int64) bool {
 // perWorker is about the memory of a reading goroutine beside what it holds: buffers and interned texts.
 const perWorker = 16 << 20
 
-func (m *memory) workers(n int) int {
-	return max(1, min(n, int(min(m.limit/perWorker, math.MaxInt32))))
-}
-
 // source returns r for readers whose buffers and records count in the memory. free gives the memory back.
 func (m *memory) source(r io.Reader) (src io.Reader, free func()) {
 	held := int64(0)
@@ -265,24 +266,4 @@ func (m *memory) source(r io.Reader) (src io.Reader, free func()) {
 		return m.hold(bytes)
 	}
 	return &lineio.Held{Reader: r, Hold: hold}, func() { _ = m.hold(-held) }
-}
-
-func (m *memory) opened(path string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.file = path
-	m.read = 0
-}
-
-func (m *memory) count(n int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.read += int64(n)
-}
-
-func newMemory(limit int64) *memory {
-	if limit < 0 {
-		limit = math.MaxInt64
-	}
-	return &memory{limit: cmp.Or(limit, DefaultMaxMemory)}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"math"
 	"slices"
 	"sync"
 
@@ -47,7 +48,8 @@ func (in *Input) Read(
 		return p, n, ok
 	}
 	var running sync.WaitGroup
-	for worker := range in.memory.workers(workers) {
+	workers = max(1, min(workers, int(min(in.memory.limit/perWorker, math.MaxInt32))))
+	for worker := range workers {
 		running.Go(func() {
 			var rs readers
 			var own []byte
@@ -284,8 +286,7 @@ type cutter struct {
 	spare func(bytes int64) bool
 }
 
-// maxFirst is how much of the beginning of a file the cut functions need.
-const maxFirst = 64
+const maxFirst = 64 // how much of the beginning of a file the cut functions need
 
 // next returns the next part. The caller owns its buffer. If the file cannot be cut or reading fails, the rest comes as
 // a stream, which yields the error.

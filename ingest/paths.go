@@ -23,11 +23,9 @@ type source struct {
 	path string
 	// walked is set for a file found in a directory, alone for a named file that is the whole input.
 	walked, alone bool
-	// err is the error of an unreadable subdirectory or file of an archive.
-	err error
-	// zipped is set for a file of an archive, a path.
-	zipped  *zipped
-	archive string
+	err           error   // the error of an unreadable subdirectory or file of an archive
+	zipped        *zipped // set for a file of an archive, a path
+	archive       string
 }
 
 // expand replaces directories by the regular files below them, in lexical order, without names that start with a dot.

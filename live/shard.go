@@ -28,10 +28,9 @@ type shard struct {
 	metrics *metrics
 
 	// records are the latest ones. Once there are most, the oldest is at index oldest.
-	records []record
-	most    int
-	oldest  int
-	lost    livepage.Lost
+	records      []record
+	most, oldest int
+	lost         livepage.Lost
 
 	scratch op.Entry // of one record
 
@@ -157,8 +156,7 @@ func (s *shard) convert(d *span.Data) (*op.Entry, bool) {
 	return s.conv.Entry(new(d.Bounded()), span.Root{})
 }
 
-// maxText is the total size of a name and attributes up to which texts need no shortening.
-const maxText = 8 << 10
+const maxText = 8 << 10 // the total size of a name and attributes up to which texts need no shortening
 
 // add adds a record in place of the oldest one. The shard is locked.
 func (s *shard) add(r record) {

@@ -17,8 +17,7 @@ const (
 	encryptedMagic = "PARE"
 )
 
-// schemaKey is the metadata key of the schema's name.
-const schemaKey = "optrace.schema"
+const schemaKey = "optrace.schema" // the metadata key of the schema's name
 
 var errNoFooter = errors.New("parquet file has no footer: it is cut off, or still being written")
 
@@ -175,19 +174,16 @@ var (
 	errThrift      = errors.New("metadata are damaged")
 )
 
-// maxThriftDepth limits the nesting of structs and lists.
-const maxThriftDepth = 16
+const maxThriftDepth = 16 // limits the nesting of structs and lists
 
-// footerRowGroups is the field of the row groups in the footer.
-const footerRowGroups = 4
+const footerRowGroups = 4 // the field of the row groups in the footer
 
 // thriftChecker checks a Thrift struct before the library decodes it: the library allocates lists of any
 // claimed length and follows any nesting.
 type thriftChecker struct {
 	thrift.BytesReader
-	size int
-	// groups has the offsets of the row groups.
-	groups []int
+	size   int
+	groups []int // has the offsets of the row groups
 	limit  error // set if the struct exceeds a limit
 }
 

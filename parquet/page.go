@@ -196,16 +196,6 @@ type memory struct {
 	held    int64
 }
 
-// memoryOf returns the memory of a source, bounded by its Hold method if it has one.
-func memoryOf(src io.ReaderAt) memory {
-	h, _ := src.(interface{ Hold(bytes int64) error })
-	m := memory{}
-	if h != nil {
-		m.account.Hold = h.Hold
-	}
-	return m
-}
-
 // hold changes the memory of a column from *held to n bytes.
 func (m *memory) hold(held *int64, n int64) error {
 	more := n - *held
@@ -280,17 +270,13 @@ const (
 	maxFooterBytes = 128 << 20
 	// maxPageBytes limits a decompressed page. Known writers stay below 100 MiB, most of them at 1 MiB.
 	maxPageBytes = 128 << 20
-	// maxHeldBytes limits the pages and dictionaries of all columns together.
-	maxHeldBytes = 512 << 20
+	maxHeldBytes = 512 << 20 // limits the pages and dictionaries of all columns together
 	// maxColumns limits the columns and groups of a schema, and maxDepth its nesting.
-	maxColumns = 1 << 16
-	maxDepth   = 64
-	// maxRowGroups limits the row groups of a file.
-	maxRowGroups = 1 << 20
-	// maxRowValues limits the values of a row in a column.
-	maxRowValues = 1 << 20
-	// maxTextBytes limits a text.
-	maxTextBytes = 16 << 20
+	maxColumns   = 1 << 16
+	maxDepth     = 64
+	maxRowGroups = 1 << 20  // limits the row groups of a file
+	maxRowValues = 1 << 20  // limits the values of a row in a column
+	maxTextBytes = 16 << 20 // limits a text
 	// MaxSpoolBytes limits the copy of an input that does not support random access.
 	MaxSpoolBytes = 16 << 30
 

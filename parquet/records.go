@@ -145,7 +145,10 @@ func columnNames(leaves []leaf) string {
 
 // read reads the row groups i to j-1.
 func (t *table) read(i, j int, yield func(op.Record, error) bool) {
-	r := &tableReader{table: t, yield: yield, batch: rows.NewBatch(), memory: memoryOf(t.src)}
+	r := &tableReader{table: t, yield: yield, batch: rows.NewBatch()}
+	if src, ok := t.src.(interface{ Hold(bytes int64) error }); ok {
+		r.memory.account.Hold = src.Hold
+	}
 	defer r.unpack.close()
 	defer r.memory.account.Free()
 	for _, c := range t.bound {

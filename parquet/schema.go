@@ -89,9 +89,8 @@ var physicalTypes = [...]struct {
 	kind rows.ValueKind
 }{
 	format.Boolean: {0, rows.Boolean}, format.Int32: {4, rows.Integer}, format.Int64: {8, rows.Integer},
-	format.Int96: {12, rows.Integer},
-	format.Float: {4, rows.Float}, format.Double: {8, rows.Float}, format.ByteArray: {0, rows.Text},
-	format.FixedLenByteArray: {0, rows.Bytes},
+	format.Int96: {12, rows.Integer}, format.Float: {4, rows.Float}, format.Double: {8, rows.Float},
+	format.ByteArray: {0, rows.Text}, format.FixedLenByteArray: {0, rows.Bytes},
 }
 
 const maxFixedValueBytes = 1 << 16

@@ -72,25 +72,39 @@ func (w *Writer) Span(s *op.Span) error {
 	return w.end()
 }
 
-// Resource writes r. The following records come from it.
-func (w *Writer) Resource(r *op.Resource) error {
-	w.row.resource(r)
+// Resource writes s. The following records come from it.
+func (w *Writer) Resource(s *op.Resource) error {
+	r := &w.row
+	r.text(r.at["record"], "resource")
+	r.text(r.at["service"], s.Service)
+	r.int(r.at["rank"], s.Rank)
+	r.int(r.at["world_size"], s.WorldSize)
+	r.more(s.Attrs, nil, nil)
 	if w.resource == nil {
-		w.resource = r.Clone()
+		w.resource = s.Clone()
 	}
-	w.several = w.several || !opfile.SameResource(w.resource, r)
+	w.several = w.several || !opfile.SameResource(w.resource, s)
 	return w.end()
 }
 
 // Gap writes g.
 func (w *Writer) Gap(g *op.Gap) error {
-	w.row.gap(g)
+	r := &w.row
+	r.text(r.at["record"], "gap")
+	r.int(r.at["gap.dropped"], op.Known(g.Dropped))
+	if r.text(r.at["gap.reason"], g.Reason); g.Reason == "" {
+		r.null(r.at["gap.reason"], 0, nullInGroup)
+	}
 	return w.end()
 }
 
 // Batch writes b.
 func (w *Writer) Batch(b *op.Batch) error {
-	w.row.batch(b)
+	r := &w.row
+	r.text(r.at["record"], "batch")
+	r.addText(r.at["batch.writer"], b.Writer, 0)
+	r.int(r.at["batch.seq"], op.Known(b.Sequence))
+	r.int(r.at["batch.entries"], op.Known(b.Entries))
 	return w.end()
 }
 
@@ -146,13 +160,11 @@ const (
 // row has the values of a record for each column. A column without values is null.
 type row struct {
 	columns [][]parquet.Value
-	// levels are the definition levels of values that are not null.
-	levels []int
+	levels  []int // the definition levels of values that are not null
 	// at has the index of each column by name, in groups as "links.weight". A group or list has the index
 	// of its first column.
-	at map[string]int
-	// size is the approximate size of the values written in the row group.
-	size int64
+	at   map[string]int
+	size int64 // the approximate size of the values written in the row group
 }
 
 func newRow(schema *parquet.Schema) row {
@@ -234,7 +246,11 @@ func (r *row) entry(e *op.Entry) {
 		case func(*op.Entry) *[]op.DType:
 			list(r, col, *at(e), func(t op.DType, rep int) { r.addText(col, string(t), rep) })
 		case func(*op.Entry) *op.Warning:
-			r.warnings(col, *at(e))
+			for w := range at(e).All() {
+				if name := w.String(); name != "" {
+					r.addText(col, name, min(len(r.columns[col]), 1))
+				}
+			}
 		case func(*op.Entry) **op.Collective:
 			r.collective(col, *at(e))
 		default:
@@ -302,14 +318,6 @@ func (r *row) innerShape(col int, s op.Shape, rep int) {
 	}
 }
 
-func (r *row) warnings(col int, set op.Warning) {
-	for w := range set.All() {
-		if name := w.String(); name != "" {
-			r.addText(col, name, min(len(r.columns[col]), 1))
-		}
-	}
-}
-
 // more sets the columns that entries, spans and resources share: attributes, links, and the rest as JSON.
 func (r *row) more(attrs []op.Attr, links []op.Link, x *op.Extra) {
 	for i, a := range attrs {
@@ -340,27 +348,4 @@ func (r *row) span(s *op.Span) {
 	r.bool(r.at["parent_remote"], s.RemoteParent)
 	r.bool(r.at["failed"], s.Failed)
 	r.more(s.Attrs, s.Links, s.Extra)
-}
-
-func (r *row) resource(s *op.Resource) {
-	r.text(r.at["record"], "resource")
-	r.text(r.at["service"], s.Service)
-	r.int(r.at["rank"], s.Rank)
-	r.int(r.at["world_size"], s.WorldSize)
-	r.more(s.Attrs, nil, nil)
-}
-
-func (r *row) gap(g *op.Gap) {
-	r.text(r.at["record"], "gap")
-	r.int(r.at["gap.dropped"], op.Known(g.Dropped))
-	if r.text(r.at["gap.reason"], g.Reason); g.Reason == "" {
-		r.null(r.at["gap.reason"], 0, nullInGroup)
-	}
-}
-
-func (r *row) batch(b *op.Batch) {
-	r.text(r.at["record"], "batch")
-	r.addText(r.at["batch.writer"], b.Writer, 0)
-	r.int(r.at["batch.seq"], op.Known(b.Sequence))
-	r.int(r.at["batch.entries"], op.Known(b.Entries))
 }

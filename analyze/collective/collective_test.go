@@ -61,7 +61,7 @@ func TestCollectiveSizes(t *testing.T) {
 // for ranks without some numbers, and for entries without a start.
 func TestCollectivesAgainstDefinition(t *testing.T) {
 	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {
-		parts := tracetest.CollectiveParts(r)
+		parts := collectiveParts(r)
 		shards := []*trace.Forest{trace.New(), trace.New(), trace.New()}
 		for i, p := range parts {
 			shard := shards[r.IntN(len(shards))]
@@ -270,4 +270,37 @@ func naiveOccurrences(parts []op.Entry, number op.Int) [][]op.Entry {
 		}
 	}
 	return all
+}
+
+// collectiveParts returns up to 59 parts of collectives on four ranks. Some lack a start, a size or a sequence number, and
+// some are no collectives.
+func collectiveParts(r *rand.Rand) []op.Entry {
+	parts := make([]op.Entry, r.IntN(60))
+	for i := range parts {
+		p := &parts[i]
+		name := tracetest.Pick(r, "all_reduce", "broadcast", "all_gather")
+		*p = op.Entry{
+			Operation: "nccl:" + name, Kind: op.KindCollective, DeviceID: "cuda:0", Rank: op.Known(r.Int64N(4)),
+			Duration: r.Int64N(100), Collective: &op.Collective{Name: name, Group: tracetest.Pick(r, "", "dp")},
+		}
+		switch r.IntN(12) {
+		case 0:
+			p.Kind = op.KindCompute
+		case 1:
+			p.Side = op.SideHost
+		}
+		if r.IntN(8) > 0 {
+			p.Start = op.Known(r.Int64N(100))
+		}
+		if r.IntN(3) > 0 {
+			p.MemoryBytes = op.Known(r.Int64N(3) * 64)
+		}
+		if r.IntN(4) > 0 {
+			p.Collective.Sequence = op.Known(r.Int64N(4))
+		}
+		if r.IntN(2) == 0 {
+			p.Collective.GroupSize = op.Known(1 + r.Int64N(6)) // possibly more than were read
+		}
+	}
+	return parts
 }

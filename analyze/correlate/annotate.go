@@ -25,12 +25,6 @@ func annotationID(id op.TraceID, root op.SpanID) (span op.SpanID) {
 	return span
 }
 
-// isAnnotation reports whether a record is the annotation of the span above it.
-func isAnnotation(rec op.Record) bool {
-	s := rec.Span
-	return s != nil && s.SpanID == annotationID(s.TraceID, s.ParentSpanID)
-}
-
 // Annotations returns a span for each request with a start and without an annotation, to be stored below it. page is the
 // address of the page with the operations.
 func (r *Report) Annotations(page string) []op.Span {
@@ -115,10 +109,9 @@ func (r *Report) annotation(q *Request, blame []*blame.Blame, page string) op.Sp
 		})
 	}
 	return op.Span{
-		Name: "optrace: " + strings.Join(parts, ", "), Service: q.Service,
-		TraceID: q.TraceID, ParentSpanID: q.RootSpanID,
-		SpanID: annotationID(q.TraceID, q.RootSpanID), Start: q.StartNS, Duration: q.DurationNS.V, Attrs: attrs,
-		Extra: &op.Extra{Events: events, Kind: "internal"},
+		Name: "optrace: " + strings.Join(parts, ", "), Service: q.Service, TraceID: q.TraceID,
+		ParentSpanID: q.RootSpanID, SpanID: annotationID(q.TraceID, q.RootSpanID), Start: q.StartNS,
+		Duration: q.DurationNS.V, Attrs: attrs, Extra: &op.Extra{Events: events, Kind: "internal"},
 	}
 }
 

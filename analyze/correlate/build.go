@@ -54,9 +54,8 @@ func (j *Join) Report(opts Options) *Report {
 		keptTraces[q.TraceID] = struct{}{}
 		sum := all.Path(q)
 		row := Request{
-			TraceID: q.TraceID, Root: q.Name, RootSpanID: q.SpanID, Service: q.Service,
-			StartNS: q.StartNS, DurationNS: q.DurationNS, UncoveredNS: q.UncoveredNS,
-			QueueingNS: q.QueueingNS, QueuedNS: all.Queued(q),
+			TraceID: q.TraceID, Root: q.Name, RootSpanID: q.SpanID, Service: q.Service, StartNS: q.StartNS,
+			DurationNS: q.DurationNS, UncoveredNS: q.UncoveredNS, QueueingNS: q.QueueingNS, QueuedNS: all.Queued(q),
 			OwnNS: q.OwnNS, SharedNS: q.SharedNS, SharedOps: int64(q.SharedOps),
 			CriticalPath: pathParts(forest, sum, links), Link: links.span(q.TraceID, q.SpanID),
 			Errors: profile.ErrorsOf(q.Operations(), maxErrors),
@@ -189,9 +188,8 @@ func (r *Report) unattached(all *requests.Requests, opts Options, links Link) {
 			kind = n.Kind().String()
 		}
 		r.Unattached = append(r.Unattached, Op{
-			Operation: n.Name(), Kind: kind, Key: n.Device(),
-			TraceID: n.TraceID(), SpanID: n.SpanID(), StartNS: n.Start(), DurationNS: n.Duration(),
-			Link: links.span(n.TraceID(), n.SpanID()),
+			Operation: n.Name(), Kind: kind, Key: n.Device(), TraceID: n.TraceID(), SpanID: n.SpanID(),
+			StartNS: n.Start(), DurationNS: n.Duration(), Link: links.span(n.TraceID(), n.SpanID()),
 		})
 	}
 }
@@ -205,9 +203,8 @@ func pathParts(f *trace.Forest, sum *path.Sum, links Link) []PathPart {
 	for row, share := range sum.Rows() {
 		longest := f.Node(share.Longest.Row)
 		parts = append(parts, PathPart{
-			Operation: row.Operation, Kind: row.Kind, Key: row.Key,
-			TimeNS: share.Time.Int64(), Segments: share.Segments,
-			SpanID: longest.SpanID(), StartNS: op.Known(share.Longest.From),
+			Operation: row.Operation, Kind: row.Kind, Key: row.Key, TimeNS: share.Time.Int64(),
+			Segments: share.Segments, SpanID: longest.SpanID(), StartNS: op.Known(share.Longest.From),
 			Link: links.span(longest.TraceID(), longest.SpanID()),
 		})
 	}

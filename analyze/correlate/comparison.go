@@ -11,8 +11,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// minCompared is the least number of requests of an endpoint for a comparison of slow and typical ones.
-const minCompared = 4
+const minCompared = 4 // the least number of requests of an endpoint for a comparison of slow and typical ones
 
 // Comparison compares an endpoint's slowest tenth of requests with the half around the median.
 type Comparison struct {

@@ -21,8 +21,7 @@ type told struct {
 
 type endpointName struct{ root, service string }
 
-// maxAbove bounds the number of spans between a request to an engine and the service's request.
-const maxAbove = 64
+const maxAbove = 64 // bounds the number of spans between a request to an engine and the service's request
 
 func newTold(f *trace.Forest) *told {
 	t := &told{

@@ -17,8 +17,7 @@ import (
 // A Join is not safe for concurrent use.
 type Join struct {
 	local, service *trace.Forest
-	// pruned has the backend's summaries of operations, by local root.
-	pruned map[trace.SpanRef][]op.Pruned
+	pruned         map[trace.SpanRef][]op.Pruned // has the backend's summaries of operations, by local root
 	// annotated has the backend's annotations of requests.
 	annotated map[op.SpanID]struct{}
 }
@@ -52,8 +51,8 @@ func (j *Join) TakeLocal(forest *trace.Forest) {
 
 // AddService adds a record of the tracing backend. Annotations of requests are no part of the report.
 func (j *Join) AddService(rec op.Record) {
-	if isAnnotation(rec) {
-		j.annotated[rec.Span.SpanID] = struct{}{}
+	if s := rec.Span; s != nil && s.SpanID == annotationID(s.TraceID, s.ParentSpanID) {
+		j.annotated[s.SpanID] = struct{}{}
 		return
 	}
 	j.service.Add(rec)

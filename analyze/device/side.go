@@ -19,8 +19,7 @@ func IsHost(id string) bool {
 // accelerators are the beginnings of the names of accelerators, in lower case.
 var accelerators = []string{
 	"cuda", "gpu", "hip", "rocm", "xpu", "tpu", "npu", "mps", "metal", "mtia", "hpu", "xla", "ipu", "musa", "mlu",
-	"neuron",
-	"vulkan", "opencl", "sycl", "dml", "directml", "nvidia", "privateuseone",
+	"neuron", "vulkan", "opencl", "sycl", "dml", "directml", "nvidia", "privateuseone",
 }
 
 // IsAccelerator reports whether a device id names an accelerator, such as "cuda:0".

@@ -356,8 +356,7 @@ func (r *Report) judge(c *Comparison) {
 	}
 }
 
-// negligible is the largest change never called slower or faster, as a fraction of the base.
-const negligible = 0.001
+const negligible = 0.001 // the largest change never called slower or faster, as a fraction of the base
 
 // power is the ratio of a change found in four of five comparisons to half of its interval: the sum of the normal
 // quantiles for 0.975 and 0.8, divided by the first.

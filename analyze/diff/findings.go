@@ -103,7 +103,8 @@ func (r *Report) changeOf(name string, row *Row) string {
 	}
 	text := fmt.Sprintf("%s %s %s", name, verb, r.ofWhole(row.AddedNS, row.AddedShare))
 	if row.Verdict == Slower || row.Verdict == Faster {
-		text += fmt.Sprintf(": each is %s, %s", row.by(), row.fromTo())
+		text += fmt.Sprintf(": each is %s %s (%s, %s), %s", units.Percent(math.Abs(row.Delta.V)), row.Verdict,
+			row.bounds(), row.chance(), row.fromTo())
 	}
 	if r.runsMore(row) {
 		text += fmt.Sprintf(": %.3g operations a step instead of %.3g",
@@ -254,10 +255,6 @@ func (c *Comparison) chance() string {
 		return "p below 0.001"
 	}
 	return fmt.Sprintf("p %.3f", c.P.V)
-}
-
-func (c *Comparison) by() string {
-	return fmt.Sprintf("%s %s (%s, %s)", units.Percent(math.Abs(c.Delta.V)), c.Verdict, c.bounds(), c.chance())
 }
 
 func (c *Comparison) fromTo() string {

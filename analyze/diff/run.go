@@ -19,25 +19,20 @@ type Run struct {
 	input analyze.Envelope
 	total profile.Total
 	// groups and devices are the figures of the whole run.
-	groups  map[string]*group
-	devices []profile.Device
-	// saved is set for a report without its operations.
-	saved bool
-	steps runSteps
-	// leftOut is the number of steps outside the steady state, if the report is limited to it.
-	leftOut int64
-	// requests has the durations of requests in nanoseconds, by name and start.
-	requests map[string][]float64
+	groups   map[string]*group
+	devices  []profile.Device
+	saved    bool // set for a report without its operations
+	steps    runSteps
+	leftOut  int64                // the number of steps outside the steady state, if the report is limited to it
+	requests map[string][]float64 // has the durations of requests in nanoseconds, by name and start
 }
 
 type group struct {
-	key   key.Group
-	side  string
-	count int64
-	sum   int64
-	mixes []string
-	// logarithms is the sum of the logarithms of the durations, 0 in a saved report.
-	logarithms float64
+	key        key.Group
+	side       string
+	count, sum int64
+	mixes      []string
+	logarithms float64  // the sum of the logarithms of the durations, 0 in a saved report
 	samples    []sample // of a run alone on its side
 }
 

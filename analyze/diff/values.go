@@ -12,13 +12,11 @@ import (
 )
 
 const (
-	// maxValues is the largest number of values of a run: means of neighbours beyond it.
-	maxValues = 1000
+	maxValues = 1000 // the largest number of values of a run: means of neighbours beyond it
 	// minSteps is the least number of steps of a run for values of its operations, minValues of values on a side.
 	minSteps  = 10
 	minValues = 5
-	// minBlock is the least number of requests for a percentile.
-	minBlock = 20
+	minBlock  = 20 // the least number of requests for a percentile
 )
 
 func chooseUnit(base, head []*Run) Unit {

@@ -3,6 +3,8 @@ package doctor
 import (
 	"context"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/engines"
@@ -27,17 +29,13 @@ type Doctor struct {
 	ids *table.Table[references]
 	// links counts the links, weights the links with a weight.
 	links, weights int64
-	// engines counts the requests of inference engines, by dialect.
-	engines map[string]int64
-	// children counts the operations with a parent.
-	children int64
-	ranks    map[int64]struct{}
-	// estimated is the number of operations before sampling, by the weights of entries.
-	estimated float64
+	engines        map[string]int64 // counts the requests of inference engines, by dialect
+	children       int64            // counts the operations with a parent
+	ranks          map[int64]struct{}
+	estimated      float64 // the number of operations before sampling, by the weights of entries
 	// pytorch and rocm are set if names of operations are theirs.
 	pytorch, rocm bool
-	// collectives has the collectives of ranks, to compare the clocks of ranks.
-	collectives *trace.Forest
+	collectives   *trace.Forest // has the collectives of ranks, to compare the clocks of ranks
 }
 
 type nameCounts struct {
@@ -110,7 +108,9 @@ func (d *Doctor) addEntry(e *op.Entry) {
 	d.estimated += max(1, e.AdjustedCount)
 	row, isNew := d.byName.Row([]byte(e.Operation))
 	if isNew {
-		d.see(e.Operation)
+		begins := func(prefix string) bool { return strings.HasPrefix(e.Operation, prefix) }
+		d.pytorch = d.pytorch || slices.ContainsFunc(operatorNames, begins)
+		d.rocm = d.rocm || slices.ContainsFunc(rocmNames, begins)
 		row.Value.name = e.Operation
 	}
 	for i := range checks {

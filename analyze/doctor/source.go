@@ -64,13 +64,6 @@ var (
 	rocmNames     = []string{"Cijk_", "rccl", "__amd_rocclr_", "MEMORY_COPY_"}
 )
 
-// see sets the possible profilers by the name of an operation.
-func (d *Doctor) see(name string) {
-	begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
-	d.pytorch = d.pytorch || slices.ContainsFunc(operatorNames, begins)
-	d.rocm = d.rocm || slices.ContainsFunc(rocmNames, begins)
-}
-
 // profiler returns the recording's profiler, nil for programs with attributes and unknown profilers.
 func (d *Doctor) profiler(formats []string) *profiler {
 	has := func(format string) bool { return slices.Contains(formats, format) }

@@ -55,21 +55,18 @@ type attribute struct {
 
 // dialect describes how an engine reports its requests.
 type dialect struct {
-	name string
-	// sources are the repository and files with the definitions of the names, at a commit if known.
-	sources string
+	name    string
+	sources string // the repository and files with the definitions of the names, at a commit if known
 	// span is a part of the span name, "" for any. is lists the whole names, nil for any. A span needs one of
 	// the keys in any, if not empty, and must not have a key in none.
 	span          string
 	is, any, none []string
 	// below maps names of spans below the request to parts of its time. With queued, the time before the first of
 	// them is the queue.
-	below  map[string]field
-	queued bool
-	// prefillQueues is set if the engine's prefill includes the queue.
-	prefillQueues bool
-	// prefillPerToken is set if the engine's time per token includes the prefill.
-	prefillPerToken bool
+	below           map[string]field
+	queued          bool
+	prefillQueues   bool // set if the engine's prefill includes the queue
+	prefillPerToken bool // set if the engine's time per token includes the prefill
 }
 
 // latencies lists attributes adopted from vLLM by several engines.

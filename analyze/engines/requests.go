@@ -176,8 +176,7 @@ func (r *Requests) matches(q *request, n trace.Node) bool {
 	return r.where.MatchRequest(&e)
 }
 
-// maxAbove bounds the distance in the tree of a request's attributes and of the parts of its time.
-const maxAbove = 8
+const maxAbove = 8 // bounds the distance in the tree of a request's attributes and of the parts of its time
 
 func addBelow(f *trace.Forest, rows map[int32]*span) {
 	names := make(map[string]bool)

@@ -39,9 +39,8 @@ type graphKey struct {
 // replay is a recorded replay of a graph.
 type replay struct {
 	graphKey
-	rows   []int32
-	launch int64
-	busy   int64
+	rows         []int32
+	launch, busy int64
 }
 
 // tolerance bounds the error of corrected times, and the difference between replays used in place of missing ones.

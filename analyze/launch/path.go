@@ -33,10 +33,9 @@ type Edges struct {
 
 type launchWalk struct {
 	*launched
-	classes            [timeline.NumClasses]wide.Sum
-	host, idle         wide.Sum
-	overhead, queueing wide.Sum
-	edges              Edges
+	classes                        [timeline.NumClasses]wide.Sum
+	host, idle, overhead, queueing wide.Sum
+	edges                          Edges
 }
 
 // path returns the critical path. Every step leads to an earlier operation in the order of ends.

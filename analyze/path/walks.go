@@ -4,11 +4,9 @@ import "github.com/optrace/optrace/analyze/trace"
 
 // Walks sums up critical paths. It walks each shared execution once.
 type Walks struct {
-	forest *trace.Forest
-	walk   Walk
-	inner  Walk
-	// within has the sums of whole executions, by row.
-	within map[int32]*Sum
+	forest      *trace.Forest
+	walk, inner Walk
+	within      map[int32]*Sum // has the sums of whole executions, by row
 }
 
 // NewWalks returns walks of f.

@@ -57,13 +57,6 @@ func newErrorSums(limit int) *errorSums {
 	return &errorSums{rows: table.New(min(limit, maxErrorRows), (*Error).fold)}
 }
 
-func cutError(text string) string {
-	if len(text) <= maxErrorText {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxErrorText], "") + cutMark
-}
-
 func appendErrorKey(dst []byte, side, operation, text string) []byte {
 	return append(key.AppendCounted(key.AppendCounted(dst, side), operation), text...)
 }
@@ -73,7 +66,9 @@ func (s *errorSums) add(side op.Side, operation, text string, at Occurrence) {
 		at.TraceID = op.TraceID{}
 		at.SpanID = op.SpanID{}
 	}
-	text = cutError(text)
+	if len(text) > maxErrorText {
+		text = strings.ToValidUTF8(text[:maxErrorText], "") + cutMark
+	}
 	s.key = appendErrorKey(s.key[:0], side.String(), operation, text)
 	row, isNew := s.rows.Row(s.key)
 	if isNew {
@@ -84,18 +79,6 @@ func (s *errorSums) add(side op.Side, operation, text string, at Occurrence) {
 		row.Value.Side = side.String()
 	}
 	row.Value.fold(&Error{Count: 1, First: at})
-}
-
-func (s *errorSums) addEntry(e *op.Entry) {
-	s.add(e.Side, e.Operation, e.Error, Occurrence{e.TraceID, e.SpanID, e.Start})
-}
-
-func (s *errorSums) merge(o *errorSums) {
-	s.rows.Merge(o.rows, func(dst, src *Error) {
-		dst.Text = src.Text
-		dst.Operation = src.Operation
-		dst.Side = src.Side
-	})
 }
 
 // list returns the rows, largest count first, then by text. It is never nil.

@@ -42,7 +42,10 @@ func Of(f *trace.Forest, base *Profile, keep func(r int32) bool) *Profile {
 		p.extend(base.First, base.Last)
 	}
 	if !f.ByTree {
-		p.takeVarieties(base)
+		for side := range p.operations {
+			p.operations[side].Match(base.operations[side], func(mine, its *operationRow) { mine.variety = its.variety })
+			p.groups[side].Match(base.groups[side], func(mine, its *groupRow) { mine.variety = its.variety })
+		}
 	}
 	return p
 }
@@ -69,13 +72,5 @@ func setEntry(f *trace.Forest, r int32, e *op.Entry) {
 	}
 	if flags&trace.FlagNegative != 0 {
 		e.Warn = op.WarnNegativeDuration
-	}
-}
-
-// takeVarieties copies the differences within rows from o to the same rows of p.
-func (p *Profile) takeVarieties(o *Profile) {
-	for side := range p.operations {
-		p.operations[side].Match(o.operations[side], func(mine, its *operationRow) { mine.variety = its.variety })
-		p.groups[side].Match(o.groups[side], func(mine, its *groupRow) { mine.variety = its.variety })
 	}
 }

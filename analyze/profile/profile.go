@@ -41,11 +41,10 @@ type Profile struct {
 	open    *Profile // the entries whose side depends on the others, nil without any; see settled
 
 	totals
-	copies   [len(directions)]copies
-	slowest  topEntries
-	hotspots topEntries
-	hotCount int64
-	bins     int64 // bytes of bins from lines, see AddLine
+	copies            [len(directions)]copies
+	slowest, hotspots topEntries
+	hotCount          int64
+	bins              int64 // bytes of bins from lines, see AddLine
 }
 
 // totals are the figures other than sums over operations.
@@ -153,7 +152,7 @@ func (p *Profile) addSums(e *op.Entry, w work.Work) {
 	row := p.operation(SideIndex(e.Side), e.Operation)
 	row.add(e, w)
 	if e.Failed {
-		p.errors.addEntry(e)
+		p.errors.add(e.Side, e.Operation, e.Error, Occurrence{e.TraceID, e.SpanID, e.Start})
 	}
 	if e.Side == op.SideHost {
 		return
@@ -278,14 +277,20 @@ func (p *Profile) merge(o *Profile, shift int64) {
 		p.groups[side].Merge(o.groups[side], (*groupRow).init)
 	}
 	p.devices.Merge(o.devices, func(dst, src *deviceRow) { dst.Key = src.Key })
-	p.errors.merge(o.errors)
+	p.errors.rows.Merge(o.errors.rows, func(dst, src *Error) {
+		dst.Text = src.Text
+		dst.Operation = src.Operation
+		dst.Side = src.Side
+	})
 	p.Weighted += o.Weighted
 	p.PeakMemoryBytes = max(p.PeakMemoryBytes, o.PeakMemoryBytes)
 	p.extend(o.First, o.Last)
 	p.StatedMore = wide.AddSaturating(p.StatedMore, o.StatedMore)
 	p.States = p.States || o.States
 	p.Launches = p.Launches || o.Launches
-	p.Rules.merge(o.Rules)
+	p.Rules.Attribute += o.Rules.Attribute
+	p.Rules.Library += o.Rules.Library
+	p.Rules.Name += o.Rules.Name
 	for d := range p.copies {
 		p.copies[d].merge(&o.copies[d])
 	}
@@ -344,12 +349,6 @@ func (c *CommunicationRules) add(r op.KindRule) {
 	default:
 		c.Attribute++
 	}
-}
-
-func (c *CommunicationRules) merge(o CommunicationRules) {
-	c.Attribute += o.Attribute
-	c.Library += o.Library
-	c.Name += o.Name
 }
 
 // Bytes returns the approximate memory of p, except bins of durations from entries.

@@ -122,7 +122,7 @@ func TestProfileAgainstReference(t *testing.T) {
 	bounds := make(map[string]int)
 	cases.Inputs(t, 10, 500, func(seed uint64, r *rand.Rand) {
 		entries := tracetest.RandomEntries(r, 1+r.IntN(600))
-		opts := Options{By: tracetest.Keys("device,attr:layer"), Top: 5, Peaks: tracetest.RandomPeaks(r),
+		opts := Options{By: tracetest.Keys("device,attr:layer"), Top: 5, Peaks: randomPeaks(r),
 			RecordedFLOPs: r.IntN(3) == 0}
 		if r.IntN(2) == 0 {
 			opts.MaxGroups = 1 + r.IntN(6)
@@ -132,7 +132,7 @@ func TestProfileAgainstReference(t *testing.T) {
 		for i := range entries {
 			e := &entries[i]
 			if r.IntN(3) == 0 {
-				tracetest.SetRandomWork(r, e)
+				setRandomWork(r, e)
 			}
 			p.Add(e)
 			if e.Side != op.SideHost {
@@ -585,4 +585,46 @@ func naivePeaks(table *peaks.Table, device string, dtype op.DType) (bandwidth, s
 		}
 	}
 	return 0, 0
+}
+
+// randomPeaks returns nil or a table with overlapping patterns.
+func randomPeaks(r *rand.Rand) *peaks.Table {
+	if r.IntN(4) == 0 {
+		return nil
+	}
+	table := new(peaks.Table)
+	for range 1 + r.IntN(4) {
+		d := peaks.Device{Match: tracetest.Pick(r, "fpga:*", "fpga:1", "*", "cpu", ""),
+			BytesPerSecond: tracetest.Pick(r, 1e9, 3e9, 7e12)}
+		d.FLOPsPerSecond = map[op.DType]float64{op.F32: tracetest.Pick(r, 7e7, 25e7, 11e12),
+			op.F16: tracetest.Pick(r, 1e10, 13e12)}
+		table.Devices = append(table.Devices, d)
+	}
+	return table
+}
+
+// setRandomWork makes e one of a few operations, some of them bound by computation.
+func setRandomWork(r *rand.Rand, e *op.Entry) {
+	e.Operation = tracetest.Pick(r, "add", "mul", "matmul", "relu", "copy", "mystery")
+	e.Kind = op.Kind(r.IntN(3))
+	e.DType = tracetest.Pick(r, op.F32, op.F16, op.BF16, "", op.C64)
+	e.InputShapes = nil
+	e.InputDTypes = nil
+	dim := func() int64 { return tracetest.Pick[int64](r, 0, 1, 2, 64, 784) }
+	shape := func() op.Shape { return tracetest.Pick(r, nil, op.Shape{}, op.Shape{dim(), dim()}, op.Shape{1, 2}) }
+	for range r.IntN(4) {
+		e.InputShapes = append(e.InputShapes, shape())
+		e.InputDTypes = append(e.InputDTypes, tracetest.Pick(r, op.F32, op.F16, ""))
+	}
+	if e.OutputShape = shape(); r.IntN(2) == 0 {
+		m := dim()
+		n := dim()
+		k := dim()
+		e.OutputShape = op.Shape{m, n}
+		e.InputShapes = []op.Shape{{m, n}, {m, n}}
+		e.InputDTypes = nil
+		if e.Operation == "matmul" {
+			e.InputShapes = []op.Shape{{m, k}, {k, n}}
+		}
+	}
 }

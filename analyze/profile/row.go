@@ -115,7 +115,8 @@ func (a *accumulator) add(e *op.Entry, w work.Work) {
 		a.durations.Add(d)
 	}
 	a.Kinds |= 1 << e.Kind
-	a.variety.add(e)
+	a.variety.merge(&variety{InputShapes: e.InputShapes, OutputShape: e.OutputShape, DType: e.DType,
+		InputDTypes: e.InputDTypes})
 	if e.AdjustedCount > 0 {
 		if a.Weighted == nil {
 			a.Weighted = new(weighted)
@@ -180,7 +181,8 @@ func (a *accumulator) mergeSums(o *accumulator) {
 		if a.Weighted == nil {
 			a.Weighted = new(weighted)
 		}
-		a.Weighted.merge(o.Weighted)
+		a.Weighted.Count.Merge(o.Weighted.Count)
+		a.Weighted.Sum.Merge(o.Weighted.Sum)
 	}
 }
 
@@ -202,15 +204,10 @@ func (a *accumulator) saturates() bool {
 // sideStats returns the statistics of a non-empty row, except SelfNS. estimates reports whether estimates are sound.
 func (a *accumulator) sideStats(side int, totalNS int64, estimates bool) Stats {
 	s := Stats{
-		Kind:   a.kind(),
-		Count:  a.Count,
-		SumNS:  a.SumNS.Int64(),
-		MeanNS: a.SumNS.Float64() / float64(a.Count),
-		MinNS:  a.MinNS, MaxNS: a.MaxNS,
-		P50NS: a.percentile(50), P90NS: a.percentile(90), P95NS: a.percentile(95), P99NS: a.percentile(99),
-		Elements: a.Elements.Int64(), MemoryBytes: a.known(), FLOPs: a.FLOPs.Int64(),
-		Errors: a.Errors,
-		Mixes:  a.variety.mixes(),
+		Kind: a.kind(), Count: a.Count, SumNS: a.SumNS.Int64(), MeanNS: a.SumNS.Float64() / float64(a.Count),
+		MinNS: a.MinNS, MaxNS: a.MaxNS, P50NS: a.percentile(50), P90NS: a.percentile(90), P95NS: a.percentile(95),
+		P99NS: a.percentile(99), Elements: a.Elements.Int64(), MemoryBytes: a.known(), FLOPs: a.FLOPs.Int64(),
+		Errors: a.Errors, Mixes: a.variety.mixes(),
 	}
 	if std, ok := wide.SampleStd(a.SumNS, a.Squares, a.Count); ok {
 		s.StdNS = op.KnownFloat(std)
@@ -265,11 +262,6 @@ func (w *weighted) add(weight float64, duration int64) {
 	w.Sum.AddProduct(mid, lo, duration)
 }
 
-func (w *weighted) merge(o *weighted) {
-	w.Count.Merge(o.Count)
-	w.Sum.Merge(o.Sum)
-}
-
 func (w *weighted) estimate() Estimate {
 	count := w.Count.Float64() / estimateUnit
 	sum := w.Sum.Float64() / estimateUnit
@@ -285,11 +277,6 @@ type variety struct {
 	DType       op.DType   `json:"dtype,omitempty"`
 	InputDTypes []op.DType `json:"input_dtypes,omitzero"`
 	Mixes       set        `json:"mixes,omitempty"`
-}
-
-func (v *variety) add(e *op.Entry) {
-	v.merge(&variety{InputShapes: e.InputShapes, OutputShape: e.OutputShape, DType: e.DType,
-		InputDTypes: e.InputDTypes})
 }
 
 // merge adds the differences of o, and differences between the first values of o and v.
@@ -367,8 +354,7 @@ const (
 
 var setNames = []string{
 	"", op.KindCompute.String(), op.KindCollective.String(), op.KindMemory.String(), op.KindIO.String(),
-	op.KindControl.String(),
-	"input_shapes", "output_shape", "dtype", "input_dtypes",
+	op.KindControl.String(), "input_shapes", "output_shape", "dtype", "input_dtypes",
 }
 
 // MarshalJSON returns the names.

@@ -42,8 +42,7 @@ func (p *Profile) total() (total Total, estimates bool, saturated int64) {
 	})
 	estimates = p.Weighted > 0 && p.Weighted == entries
 	total = Total{
-		Count: sum.Count, SumNS: sum.SumNS.Int64(),
-		MemoryBytes: sum.known(), FLOPs: sum.FLOPs.Int64(),
+		Count: sum.Count, SumNS: sum.SumNS.Int64(), MemoryBytes: sum.known(), FLOPs: sum.FLOPs.Int64(),
 	}
 	total.PeakMemoryBytes = op.Int{V: p.PeakMemoryBytes, Known: total.MemoryBytes.Known}
 	if copied := sum.CopiedBytes; copied != (wide.Sum{}) {

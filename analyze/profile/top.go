@@ -80,7 +80,7 @@ func (t *topEntries) offer(e *op.Entry, at position) {
 
 func (t *topEntries) keep(c placedEntry) {
 	t.kept = append(t.kept, c)
-	t.bytes += entryBytes(c.entry)
+	t.bytes += int64(int(unsafe.Sizeof(*c.entry)) + len(c.entry.AppendJSON(nil)))
 }
 
 // sorted sorts the entries, removes repeats and entries beyond the limit, and returns the rest.
@@ -132,5 +132,3 @@ func (t *topEntries) list() []*op.Entry {
 	}
 	return entries
 }
-
-func entryBytes(e *op.Entry) int64 { return int64(int(unsafe.Sizeof(*e)) + len(e.AppendJSON(nil))) }

@@ -16,14 +16,6 @@ type engineKey struct {
 	device  int32 // the first one
 }
 
-func keyOf(e *Execution) engineKey {
-	k := engineKey{e.Service, math.MaxInt32}
-	for _, r := range e.ops {
-		k.device = min(k.device, e.forest.Device(r))
-	}
-	return k
-}
-
 // engine runs shared executions one after the other.
 type engine struct {
 	steps []*step // by start
@@ -49,7 +41,10 @@ func (r *Requests) findEngines() map[*Execution]*engine {
 		if !e.StartNS.Known {
 			continue
 		}
-		k := keyOf(e)
+		k := engineKey{e.Service, math.MaxInt32}
+		for _, row := range e.ops {
+			k.device = min(k.device, e.forest.Device(row))
+		}
 		if all[k] == nil {
 			all[k] = new(engine)
 		}

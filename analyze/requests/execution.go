@@ -80,8 +80,7 @@ type sharedPart struct {
 
 // sharedWork has the shared executions and their relations to requests. Requests are numbered as in RequestOwners.
 type sharedWork struct {
-	// list is in input order.
-	list []Execution
+	list []Execution // in input order
 	// parts has the parts of each request, below the executions directly below one, linked or not.
 	parts map[int32][]sharedPart
 	below map[int32][]*Execution

@@ -97,5 +97,4 @@ func (p *CausePart) words(cause string, ranks bool) string {
 	return text
 }
 
-// minMeanwhileInText is the inverse of the least fraction of the time for an operation to be named.
-const minMeanwhileInText = 10
+const minMeanwhileInText = 10 // the inverse of the least fraction of the time for an operation to be named

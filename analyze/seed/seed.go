@@ -117,8 +117,7 @@ func (d *DeviceDuration) UnmarshalJSON(text []byte) error {
 
 func microseconds(ns int64) float64 { return float64(ns) / 1000 }
 
-// unknownDevice is the frame of entries without a device.
-const unknownDevice = "unknown"
+const unknownDevice = "unknown" // the frame of entries without a device
 
 // Stacks sums up durations by device and operation, for flame graph tools. Its memory grows with the number of stacks.
 // The zero value is ready to use; it is not safe for concurrent use.

@@ -57,8 +57,7 @@ type Stream struct {
 
 const shortOperation = 100 * time.Microsecond
 
-// maxRunOperations bounds the operations of different runs.
-const maxRunOperations = 1 << 18
+const maxRunOperations = 1 << 18 // bounds the operations of different runs
 
 // Find returns the repeated sequences and describes top of them. whole is the sum of all durations.
 func Find(f *trace.Forest, top int, whole float64) *Sequences {
@@ -94,16 +93,15 @@ func Find(f *trace.Forest, top int, whole float64) *Sequences {
 
 // shortRuns has the distinct runs: consecutive short operations below one parent, on one stream.
 type shortRuns struct {
-	forest              *trace.Forest
-	tops                []int32 // of each row, see hostTops
-	list                []shortRun
-	index               map[string]int32 // by names
-	key                 []byte
-	count, operations   int64
-	different, leftOut  int64
-	parents, grouped    []int32 // of the rows of a device, and those by parent
-	names               []int32 // of the current run
-	durations, gapTimes []int64
+	forest                                *trace.Forest
+	tops                                  []int32 // of each row, see hostTops
+	list                                  []shortRun
+	index                                 map[string]int32 // by names
+	key                                   []byte
+	count, operations, different, leftOut int64
+	parents, grouped                      []int32 // of the rows of a device, and those by parent
+	names                                 []int32 // of the current run
+	durations, gapTimes                   []int64
 }
 
 type shortRun struct {

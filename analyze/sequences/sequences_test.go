@@ -234,7 +234,7 @@ func TestSequencesAgainstNaive(t *testing.T) {
 			}
 		}
 		if seed%2 == 1 {
-			specs = tracetest.Repetitions(r)
+			specs = repetitions(r)
 		}
 		naive := tracetest.NewNaiveTree(specs)
 		forest := tracetest.AddTo(trace.New(), specs...)
@@ -299,4 +299,33 @@ func BenchmarkFindSequences(b *testing.B) {
 	for b.Loop() {
 		Find(forest, 10, 1e6)
 	}
+}
+
+// repetitions returns operations on one stream, below two parents, with many repeated sequences, and the same runs again
+// in other traces.
+func repetitions(r *rand.Rand) (specs []tracetest.Spec) {
+	names := []string{"a", "b", "c", "d", "e"}[:1+r.IntN(5)]
+	period := r.IntN(50)
+	noise := tracetest.Pick(r, 8, 80)
+	at := int64(0)
+	for i := range r.IntN(120) {
+		name := tracetest.Pick(r, names...)
+		back := 1 + period
+		if noise == 8 && r.IntN(2) == 0 {
+			back = 1 + r.IntN(6)
+		}
+		if back <= i && r.IntN(noise) > 0 {
+			name = specs[i-back].Name
+		}
+		parent := 1 + uint64(r.IntN(80)/79)
+		end := at + tracetest.Pick(r, 0, r.Int64N(101_000))
+		specs = append(specs, tracetest.OpAt(name, uint64(100+i), parent, at, end).OnStream(1))
+		at = end + tracetest.Pick(r, 0, r.Int64N(5000), r.Int64N(101_000)) - r.Int64N(2000)*r.Int64N(2)
+	}
+	for again := range byte(r.IntN(4)) {
+		for _, s := range specs[:len(specs)/int(1+again)] {
+			specs = append(specs, s.In(2+again).OnStream(int64(again)))
+		}
+	}
+	return specs
 }

@@ -73,11 +73,10 @@ type stackWalk struct {
 
 // stackVisit is a row whose frames go below the frames of another row.
 type stackVisit struct {
-	row    int32
-	depth  int   // of the stack above
-	device int32 // the last device on the stack, trace.NoRow for none
-	// launched is set if the row above is the launcher, not the parent in the tree.
-	launched bool
+	row      int32
+	depth    int   // of the stack above
+	device   int32 // the last device on the stack, trace.NoRow for none
+	launched bool  // set if the row above is the launcher, not the parent in the tree
 }
 
 // addAlone adds an operation without a place in the tree.

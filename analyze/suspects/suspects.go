@@ -16,9 +16,8 @@ type Found struct {
 	// Durations are operations still running when a later operation of their stream has ended.
 	Durations []int32
 	// Clock are operations and spans that start too long before their parent starts or after it ends.
-	Clock []int32
-	// repeats are operations and spans that repeat an earlier one.
-	repeats []int32
+	Clock   []int32
+	repeats []int32 // operations and spans that repeat an earlier one
 }
 
 // Find finds the rows with impossible times.

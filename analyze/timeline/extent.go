@@ -114,9 +114,8 @@ func (e *Extent) Lead() (ns int64, calls []HostTime) {
 
 func largestTimes(times []HostTime) []HostTime {
 	slices.SortFunc(times, func(a, b HostTime) int {
-		return cmp.Or(
-			cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation), order.Flags(a.IsOp, b.IsOp),
-			b.Longest.compare(&a.Longest))
+		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation),
+			order.Flags(a.IsOp, b.IsOp), b.Longest.compare(&a.Longest))
 	})
 	return times[:min(len(times), maxTimes)]
 }
@@ -124,11 +123,10 @@ func largestTimes(times []HostTime) []HostTime {
 type extents struct {
 	Extent
 	hosts
-	sums map[hostKey]*hostSum
-	at   *DeviceWork // the current device
-	gaps int64
-	// longGaps has the gaps left to walkLong.
-	longGaps map[longKey][]HostGap
+	sums     map[hostKey]*hostSum
+	at       *DeviceWork // the current device
+	gaps     int64
+	longGaps map[longKey][]HostGap // has the gaps left to walkLong
 }
 
 type hostKey struct {

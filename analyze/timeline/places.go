@@ -174,8 +174,7 @@ func (p *placer) add(last, next int32, start, length, quiet int64) {
 	place.merge(&gap)
 }
 
-// maxNested bounds the number of examined operators around a launch.
-const maxNested = 64
+const maxNested = 64 // bounds the number of examined operators around a launch
 
 // nameBeside returns the name of the launcher of row r: the outermost host operator not around the launch of row other,
 // or else the graph or operation.

@@ -124,10 +124,8 @@ func ClassOf(k op.Kind) Class {
 // per class describes it.
 type stretch struct {
 	from, to int64
-	// active is the time of each class from the beginning.
-	active [NumClasses]int64
-	// busy is the longest time in active.
-	busy int64
+	active   [NumClasses]int64 // the time of each class from the beginning
+	busy     int64             // the longest time in active
 	// last is the row with the latest end, and next the row starting at to; trace.NoRow after the last start.
 	last, next int32
 }

@@ -38,9 +38,8 @@ func (f *Forest) AddCall(c *op.Entry) {
 		return
 	}
 	call := Call{
-		Name: c.Operation, Rank: c.Rank, Start: c.Start.V, Duration: max(0, c.Duration),
-		Device: c.DeviceID, Stream: c.Stream,
-		Inside: !c.ParentSpanID.IsZero() || c.Duration <= 0,
+		Name: c.Operation, Rank: c.Rank, Start: c.Start.V, Duration: max(0, c.Duration), Device: c.DeviceID,
+		Stream: c.Stream, Inside: !c.ParentSpanID.IsZero() || c.Duration <= 0,
 	}
 	for i := range c.Attrs {
 		a := &c.Attrs[i]

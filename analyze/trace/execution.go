@@ -81,8 +81,7 @@ func (s *linkSearch) executions() Executions {
 	}
 }
 
-// maxAbove bounds the spans examined above the target of a link, beside the request itself.
-const maxAbove = 64
+const maxAbove = 64 // bounds the spans examined above the target of a link, beside the request itself
 
 // linkedChildren returns the children of each row with attached executions: the tree's and the executions.
 //

@@ -42,12 +42,11 @@ type Forest struct {
 	scratch     []byte
 	works       work.Finder
 	apart       device.Shared // the shared devices of another forest; nil if f finds its own
-	// spanKeys lists the span attributes kept in spanAttrs.
-	spanKeys  []string
-	spanAttrs map[SpanRef][]op.Attr
-	attrBytes int64 // approximate memory of spanAttrs
-	steps     stepRuns
-	marks     marks.Names // of the names of spans
+	spanKeys    []string      // lists the span attributes kept in spanAttrs
+	spanAttrs   map[SpanRef][]op.Attr
+	attrBytes   int64 // approximate memory of spanAttrs
+	steps       stepRuns
+	marks       marks.Names // of the names of spans
 	// MaxDevices bounds the number of devices, 0 for no bound. Further devices share the name [key.Other].
 	MaxDevices int
 
@@ -256,11 +255,9 @@ func (f *Forest) Likeness(r int32) Likeness {
 	return Likeness{f.Name(r), f.Flops(r), f.Elements(r), f.Work(r).Bytes}
 }
 
-// builtBytes is the approximate memory of a row's tree and sort orders, beside its columns.
-const builtBytes = 28
+const builtBytes = 28 // the approximate memory of a row's tree and sort orders, beside its columns
 
-// stepBytes is the approximate memory of package steps for a run of operations of one lane and step.
-const stepBytes = 400
+const stepBytes = 400 // the approximate memory of package steps for a run of operations of one lane and step
 
 // stepRuns counts runs of consecutive operations of a lane with the same step.
 type stepRuns struct {

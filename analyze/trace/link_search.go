@@ -8,16 +8,14 @@ import (
 
 // linkSearch finds shared executions among the candidates: the rows with links.
 type linkSearch struct {
-	forest *Forest
-	order  *Nesting
-	owner  []int32         // the request of each row, without executions
-	named  map[stamp]int32 // unread requests, by trace and span
-	cands  []candidate
-	// nearest is the candidate at or above each row, or else of its named root, or NoExecution.
-	nearest []int32
+	forest  *Forest
+	order   *Nesting
+	owner   []int32         // the request of each row, without executions
+	named   map[stamp]int32 // unread requests, by trace and span
+	cands   []candidate
+	nearest []int32 // the candidate at or above each row, or else of its named root, or NoExecution
 	missing int64
-	// place is 1 more than the index of each request in the current candidate's requests.
-	place []int32
+	place   []int32 // 1 more than the index of each request in the current candidate's requests
 	// most bounds the total numbers of requests and of rows inherited through links. passed counts inherited requests.
 	most, passed int
 }
@@ -31,8 +29,7 @@ type candidate struct {
 	begun      bool  // its prerequisites are pending
 	turn       int32 // order of decision, from 1
 	reach      during
-	// outer is the shared candidate around this one, possibly itself, once decided, or NoExecution.
-	outer int32
+	outer      int32 // the shared candidate around this one, possibly itself, once decided, or NoExecution
 }
 
 func newLinkSearch(f *Forest) *linkSearch {
@@ -54,8 +51,7 @@ func newLinkSearch(f *Forest) *linkSearch {
 			}
 		}
 		s.cands = append(s.cands, candidate{
-			Execution: Execution{Row: row, Links: len(links)},
-			first:     first, end: end, outer: NoExecution,
+			Execution: Execution{Row: row, Links: len(links)}, first: first, end: end, outer: NoExecution,
 		})
 	}
 	at := make(map[int32]int32, len(s.cands))

@@ -62,8 +62,7 @@ type mergeSource struct {
 	runs      []run
 
 	numbers *renumbering
-	// unread counts the rows of each block not yet read, if blocks may be freed; nil otherwise.
-	unread []int32
+	unread  []int32 // counts the rows of each block not yet read, if blocks may be freed; nil otherwise
 
 	// parent overrides the parent ids of rows; nil for no override.
 	parent func(r int32) uint64
@@ -119,7 +118,10 @@ func (f *Forest) appendRows(s *mergeSource, first, end int32) int32 {
 	f.open.copy(k, s.blocks[at], first%blockRows, n)
 	for of, numbers := range s.numbers.columns {
 		if numbers != nil && f.open.values[of] != nil { // number 0 is the same in all dictionaries
-			numbers.all(f.open.values[of][k : k+n])
+			values := f.open.values[of][k : k+n]
+			for i, old := range values {
+				values[i] = int64(numbers(int32(old)))
+			}
 		}
 	}
 	names := f.open.column(colName, k, n)

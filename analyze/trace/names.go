@@ -62,13 +62,11 @@ type Names struct {
 
 // laneTag identifies a lane together with the device name.
 type laneTag struct {
-	rank, stream op.Int
-	service      string
-	host         string
+	rank, stream  op.Int
+	service, host string
 }
 
-// unknownThread is no id of a thread: ids are not negative.
-const unknownThread = -1
+const unknownThread = -1 // no id of a thread: ids are not negative
 
 func newDictionary() Names {
 	var d Names
@@ -130,12 +128,6 @@ func newNumbering[K any](values []K, add func(K) int32) numbering {
 			ids[old] = add(values[old]) + 1
 		}
 		return ids[old] - 1
-	}
-}
-
-func (n numbering) all(numbers []int64) {
-	for i, old := range numbers {
-		numbers[i] = int64(n(int32(old)))
 	}
 }
 

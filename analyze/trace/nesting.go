@@ -17,8 +17,7 @@ type Nesting struct {
 // Nesting returns the nesting of the tree.
 func (f *Forest) Nesting() *Nesting {
 	n := &Nesting{
-		rows:  make([]int32, 0, f.Len()),
-		Place: make([]int32, f.Len()), Size: make([]int32, f.Len()),
+		rows: make([]int32, 0, f.Len()), Place: make([]int32, f.Len()), Size: make([]int32, f.Len()),
 	}
 	for r := range f.Tree.topDown() {
 		n.Place[r] = int32(len(n.rows))

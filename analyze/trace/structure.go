@@ -18,15 +18,11 @@ type Tree struct {
 	// Originals is the first row with the same ids for each duplicate; nil without duplicates.
 	Originals []int32
 	// Cut lists the rows at which cycles of parents were cut.
-	Cut []int32
-	// stampRow is the row of each stamp's root, NoRow if not read.
-	stampRow []int32
-	// target is the row of each link's target, NoRow if not read.
-	target []int32
-	// launcher is the row of the operator that launched each row; nil without operators.
-	launcher []int32
-	// graphs holds the names of CUDA graphs; nil without graphs.
-	graphs map[graphKey]string
+	Cut      []int32
+	stampRow []int32             // the row of each stamp's root, NoRow if not read
+	target   []int32             // the row of each link's target, NoRow if not read
+	launcher []int32             // the row of the operator that launched each row; nil without operators
+	graphs   map[graphKey]string // holds the names of CUDA graphs; nil without graphs
 }
 
 // graphKey identifies a CUDA graph by its number in Names.Graphs, and without an ID also by the context of its

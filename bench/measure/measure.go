@@ -18,8 +18,7 @@ import (
 type Suite struct {
 	// Name appears in progress lines and errors.
 	Name string
-	// Unit is the unit of work, such as "op".
-	Unit string
+	Unit string // the unit of work, such as "op"
 	// Rounds and QuickRounds count the measured runs of each side.
 	Rounds, QuickRounds int
 	// Cold omits the warm-up round, because each run starts a process.
@@ -46,10 +45,8 @@ type Side func(ctx context.Context) (Sample, error)
 type Env struct {
 	// Quick asks for less work. Trial asks for one round over few operations, which tests use.
 	Quick, Trial bool
-	// Cache is the directory of prepared files and programs.
-	Cache string
-	// Optrace is the path of the command optrace; "" builds it.
-	Optrace string
+	Cache        string // the directory of prepared files and programs
+	Optrace      string // the path of the command optrace; "" builds it
 	// Progress receives lines of progress.
 	Progress io.Writer
 }
@@ -87,21 +84,17 @@ func (e *UnavailableError) Error() string { return "not run: needs " + e.Need }
 
 // Measure describes a row of the table.
 type Measure struct {
-	Name string
-	// Limit is the reason why the ratio is not larger.
-	Limit string
-	// Cases are the comparisons, one for each kind of data.
-	Cases []Case
+	Name  string
+	Limit string // the reason why the ratio is not larger
+	Cases []Case // the comparisons, one for each kind of data
 	// Wall compares elapsed time instead of processor time.
-	Wall bool
-	// Target is the ratio to reach; 0 sets no target.
-	Target float64
+	Wall   bool
+	Target float64 // the ratio to reach; 0 sets no target
 }
 
 // Case is a comparison of two sides of a suite.
 type Case struct {
-	// Data names the kind of data.
-	Data       string
+	Data       string // names the kind of data
 	Suite      *Suite
 	Peer, Ours string
 }
@@ -132,9 +125,8 @@ type Row struct {
 	Measure Measure
 	Data    string
 	Figures
-	Unit string
-	// Cases holds the figures by kind of data.
-	Cases map[string]Figures
+	Unit  string
+	Cases map[string]Figures // holds the figures by kind of data
 }
 
 // Met reports whether the ratio reaches the target.

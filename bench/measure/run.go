@@ -12,12 +12,9 @@ import (
 
 // Report is the outcome of all measures.
 type Report struct {
-	// Rows are in the order of the measures.
-	Rows []Row
-	// Reasons says by name why a measure did not run.
-	Reasons map[string]string
-	// Values are further figures by name.
-	Values map[string]float64
+	Rows    []Row              // in the order of the measures
+	Reasons map[string]string  // says by name why a measure did not run
+	Values  map[string]float64 // further figures by name
 }
 
 // Run runs the measures, suite by suite. A failing suite does not stop the others; the error names

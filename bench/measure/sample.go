@@ -11,8 +11,7 @@ import (
 
 // Sample is the cost of one run of a side.
 type Sample struct {
-	// N counts the units of work.
-	N int64
+	N int64 // counts the units of work
 	// CPU is the processor time of all threads, in the process and in the kernel; Wall is elapsed time.
 	CPU, Wall time.Duration
 	// Allocs counts heap allocations and Bytes is their size; both are 0 for other processes.

@@ -61,8 +61,7 @@ func Table(rep *Report, machine string, now time.Time) string {
 			verdict = "**missed**"
 		}
 		fmt.Fprintf(&b, "| %s | %.2f | %s | %s | %.2f–%.2f | ≥ %g | %s | %s | %s | %s |\n", r.Measure.Name, r.Ratio,
-			r.Data, r.others(), r.Min, r.Max, r.Measure.Target, verdict, cost(r.PeerNS, r.Unit),
-			cost(r.OursNS, r.Unit),
+			r.Data, r.others(), r.Min, r.Max, r.Measure.Target, verdict, cost(r.PeerNS, r.Unit), cost(r.OursNS, r.Unit),
 			r.Measure.Limit)
 	}
 	if len(rep.Values) > 0 {

@@ -48,8 +48,7 @@ func Suite() []measure.Measure {
 	return measures
 }
 
-// million is the number of operations in a file.
-const million = 1_000_000
+const million = 1_000_000 // the number of operations in a file
 
 // input is a file for both processes.
 type input struct {

@@ -46,8 +46,7 @@ type collective struct {
 	Sequence  int64  `json:"sequence"`
 }
 
-// missing is the value of an absent number.
-const missing = -1
+const missing = -1 // the value of an absent number
 
 // readLines reads the lines of a file with a decoder of JSON.
 func readLines(decode func(text []byte, to any) error) reader {

@@ -53,10 +53,8 @@ func exportSuite() []measure.Measure {
 }
 
 const (
-	// batchSize is the number of spans per export of the SDK's batch processor.
-	batchSize = 512
-	// minBatches is the least number of batches in a round.
-	minBatches = 8
+	batchSize  = 512 // the number of spans per export of the SDK's batch processor
+	minBatches = 8   // the least number of batches in a round
 )
 
 func openExport(ctx context.Context, env *measure.Env, s *set) (*measure.Opened, error) {

@@ -38,8 +38,7 @@ func pipelineSuite() []measure.Measure {
 	}
 }
 
-// opsPerRun is the number of operations that all producers record in a round.
-const opsPerRun = 20_000
+const opsPerRun = 20_000 // the number of operations that all producers record in a round
 
 func openPipelines(_ context.Context, env *measure.Env, set *set) (*measure.Opened, error) {
 	ops := env.Size(opsPerRun, opsPerRun)

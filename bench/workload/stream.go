@@ -26,12 +26,9 @@ const _ = release.ModulesMustBeOfOneReleaseV0_3_0
 const ServiceName = "trainer"
 
 const (
-	// batchSize is the number of spans per write; the SDK's batch processor exports as many.
-	batchSize = 512
-	// firstStart is the start of the first step in Unix nanoseconds.
-	firstStart = 1_760_000_000_000_000_000
-	// durationSpread is the standard deviation of a duration's logarithm.
-	durationSpread = 0.4
+	batchSize      = 512                       // spans per write; the SDK's batch processor exports as many
+	firstStart     = 1_760_000_000_000_000_000 // the start of the first step in Unix nanoseconds
+	durationSpread = 0.4                       // the standard deviation of a duration's logarithm
 
 	// The scope and the names of the spans above operations.
 	layerScope = "example.com/trainer"
@@ -100,9 +97,8 @@ func record(c Config, newProcessor func() (sdktrace.SpanProcessor, error)) (err 
 
 func newRecorder(p sdktrace.SpanProcessor, res *resource.Resource) *recorder {
 	r := new(recorder)
-	r.provider = sdktrace.NewTracerProvider(
-		sdktrace.WithSampler(sdktrace.AlwaysSample()), sdktrace.WithSpanProcessor(p), sdktrace.WithResource(res),
-		sdktrace.WithIDGenerator(&r.ids))
+	r.provider = sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.AlwaysSample()),
+		sdktrace.WithSpanProcessor(p), sdktrace.WithResource(res), sdktrace.WithIDGenerator(&r.ids))
 	r.operations = optrace.NewTracer(r.provider)
 	r.layers = r.provider.Tracer(layerScope)
 	return r

@@ -88,8 +88,7 @@ type File struct {
 	Path string
 	// Ops and Spans count the operations and all spans.
 	Ops, Spans int64
-	// SumNS is the sum of the durations of the operations in nanoseconds.
-	SumNS int64
+	SumNS      int64 // the sum of the durations of the operations in nanoseconds
 }
 
 // Get returns the file of a configuration and format, and makes it if the cache has none. It reads

@@ -13,10 +13,8 @@ import (
 type command struct {
 	name, summary, usage string
 	job
-	// needsInput is set if the command requires an input.
-	needsInput bool
-	// arguments are the words that the command takes instead of inputs; nil if it takes inputs.
-	arguments []string
+	needsInput bool     // set if the command requires an input
+	arguments  []string // the words that the command takes instead of inputs; nil if it takes inputs
 }
 
 // job is one call of a command, with the values of its flags.

@@ -168,8 +168,7 @@ func (c command) flagValues(name string) (lines []string) {
 	return nil
 }
 
-// flagColumn is the column of descriptions in help texts.
-const flagColumn = 20
+const flagColumn = 20 // the column of descriptions in help texts
 
 // flagSummaries returns the first line of each flag's description in a help text.
 func flagSummaries(usage string) map[string]string {

@@ -74,12 +74,11 @@ Examples:
 `
 
 type serveFlags struct {
-	listen, http, grpc string
-	window, hosts      string
-	format             string
-	open               bool
-	duration           time.Duration
-	memory             flags.MemorySize
+	listen, http, grpc    string
+	window, hosts, format string
+	open                  bool
+	duration              time.Duration
+	memory                flags.MemorySize
 }
 
 func (f *serveFlags) define(fs *flag.FlagSet) {

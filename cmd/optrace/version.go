@@ -23,8 +23,7 @@ func printVersion(s streams.Streams, arguments []string) error {
 	return exit.Output(err)
 }
 
-// release is the version set by the linker for a release, "" for any other build.
-var release string
+var release string // the version set by the linker for a release, "" for any other build
 
 func version() string {
 	info, _ := debug.ReadBuildInfo()

@@ -32,12 +32,11 @@ func init() {
 	autoexport.RegisterSpanExporter(NameWithOTLP, newTee)
 }
 
-// defaultFile is the default of OPTRACE_FILE, as for [optrace.Setup].
-const defaultFile = "ops.jsonl"
+const defaultFile = "ops.jsonl" // the default of OPTRACE_FILE, as for [optrace.Setup]
 
 // newFileExporter returns the exporter of operations configured by the environment.
 func newFileExporter(context.Context) (sdktrace.SpanExporter, error) {
-	if disabled() {
+	if off, err := strconv.ParseBool(os.Getenv("OPTRACE_DISABLED")); err == nil && off {
 		return tee{}, nil
 	}
 	exp, err := optrace.NewFileExporter(cmp.Or(os.Getenv("OPTRACE_FILE"), defaultFile))
@@ -45,12 +44,6 @@ func newFileExporter(context.Context) (sdktrace.SpanExporter, error) {
 		return nil, err // exp would be a nil pointer in an interface
 	}
 	return exp, nil
-}
-
-// disabled reports whether OPTRACE_DISABLED is true.
-func disabled() bool {
-	off, err := strconv.ParseBool(os.Getenv("OPTRACE_DISABLED"))
-	return err == nil && off
 }
 
 // newTee returns one exporter for operations and OTLP.

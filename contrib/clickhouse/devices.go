@@ -22,12 +22,6 @@ type deviceReader struct {
 	service, host string
 }
 
-func (d *deviceReader) add(r *reader, columns []string) {
-	for i, place := range []any{&d.rank, &d.id, &d.service, &d.host} {
-		r.add(columns[i], place)
-	}
-}
-
 func (d *deviceReader) key() device.Key {
 	k := device.Key{Rank: known(d.rank), DeviceID: device.Unknown}
 	if d.id != nil {
@@ -42,7 +36,9 @@ func (d *deviceReader) key() device.Key {
 func (s *selection) addDevices(ctx context.Context, d *documents) error {
 	var r reader
 	var key deviceReader
-	key.add(&r, deviceColumns)
+	for i, place := range []any{&key.rank, &key.id, &key.service, &key.host} {
+		r.add(deviceColumns[i], place)
+	}
 	member[uint64](&r, "count", "count()")
 	r.sum("sum_ns", sumOf(limbsOf("duration_ns"), ""))
 	r.memory()

@@ -16,8 +16,7 @@ func (s *selection) list(ctx context.Context, cond, order string, n int) ([]*op.
 	// finds them quickly.
 	const none = "(trace_id = '' OR span_id = '')"
 	rest := fmt.Sprintf("ORDER BY %s LIMIT 1 BY trace_id, span_id, start_unix_ns, duration_ns, "+
-		"%[2]s * input, %[2]s * row LIMIT %d", order,
-		none, n)
+		"%[2]s * input, %[2]s * row LIMIT %d", order, none, n)
 	var rows, traces []string
 	var trace, span string
 	var input, number uint64

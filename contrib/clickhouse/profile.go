@@ -26,7 +26,7 @@ func (s Source) read(ctx context.Context, opts analyze.Options) (*documents, err
 	for _, in := range selected.inputs {
 		d.addInput(in)
 	}
-	if selected.isEmpty() {
+	if selected.table == tableOps && len(selected.inputs) == 0 {
 		d.begin(line{}, line{})
 		d.end()
 	} else if err := selected.addSums(ctx, d, o); err != nil {

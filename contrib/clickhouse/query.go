@@ -76,27 +76,22 @@ func (r *reader) grouped(ctx context.Context, s *selection, cond string, keys []
 
 // Limits of statements and results.
 const (
-	// readTimeout limits the silence of the server.
-	readTimeout = 5 * time.Minute
+	readTimeout = 5 * time.Minute // limits the silence of the server
 	// maxQueryBytes and maxQueryParts limit a query. A report names every input.
 	maxQueryBytes = 8 << 20
 	maxQueryParts = 1 << 20
-	// maxInputs limits the inputs of a report.
-	maxInputs = 100_000
+	maxInputs     = 100_000 // limits the inputs of a report
 	// maxFileRows limits the rows of a file. A load takes a byte of memory for each.
 	maxFileRows = 1 << 31
-	// maxRows limits the rows of a table by operation, device or group.
-	maxRows = 1_000_000
+	maxRows     = 1_000_000 // limits the rows of a table by operation, device or group
 )
 
 // selection is the set of rows of a report.
 type selection struct {
-	db    DB
-	table string
-	// inputs are the loaded inputs in order; nil for a view.
-	inputs []*input
-	// listed has the ids of the inputs as a list.
-	listed string
+	db     DB
+	table  string
+	inputs []*input // the loaded inputs in order; nil for a view
+	listed string   // has the ids of the inputs as a list
 	// recordedFLOPs ignores derived FLOPs.
 	recordedFLOPs bool
 }
@@ -114,23 +109,16 @@ func checkSettings(ctx context.Context, db DB) error {
 	})
 }
 
-func (s *selection) isEmpty() bool { return s.table == tableOps && len(s.inputs) == 0 }
-
 // where returns a condition for the rows of a kind of record with cond; "" is all.
 func (s *selection) where(record, cond string) string {
-	w := "record = " + quote(record) + s.inInputs()
+	w := "record = " + quote(record)
+	if s.listed != "" {
+		w += " AND input IN (" + s.listed + ")"
+	}
 	if cond != "" {
 		w += " AND (" + cond + ")"
 	}
 	return w
-}
-
-// inInputs returns the end of a condition that selects the inputs.
-func (s *selection) inInputs() string {
-	if s.listed == "" {
-		return ""
-	}
-	return " AND input IN (" + s.listed + ")"
 }
 
 // order returns expressions that sort rows in the order of the inputs.

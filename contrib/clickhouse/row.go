@@ -26,8 +26,7 @@ type row struct {
 	worldSize op.Int
 	gap       op.Gap
 	batch     op.Batch
-	// extra is the rest of the record as JSON.
-	extra string
+	extra     string // the rest of the record as JSON
 
 	sets    []func() // set the fields from scanned columns
 	failed  error    // of a set

@@ -11,8 +11,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// maxExact limits the exact durations of a sketch.
-const maxExact = 32
+const maxExact = 32 // limits the exact durations of a sketch
 
 // timedCond selects entries with a duration for percentiles.
 const timedCond = "NOT has(warn, 'neg_duration')"
@@ -52,14 +51,6 @@ func newSumsReader(keys []string, recordedFLOPs bool) *sumsReader {
 	r.add("tupleElement("+bins+", 1)", &q.bins)
 	r.add("tupleElement("+bins+", 2)", &q.counts)
 	member[[]string](r, "kinds", "groupUniqArray(kind)")
-	r.addExemplar()
-	r.addVariety()
-	r.addWeights(duration)
-	r.addWork(duration, recordedFLOPs)
-	return q
-}
-
-func (r *reader) addExemplar() {
 	var slowest string
 	r.add("argMin("+exemplarIDs+", tuple(-duration_ns, "+exemplarIDs+"))", &slowest)
 	r.members = append(r.members, func(l line) {
@@ -67,6 +58,10 @@ func (r *reader) addExemplar() {
 			l["exemplar"] = e
 		}
 	})
+	r.addVariety()
+	r.addWeights(duration)
+	r.addWork(duration, recordedFLOPs)
+	return q
 }
 
 // setIDs adds ids in the form of exemplarIDs. It reports whether there are any.
@@ -216,8 +211,7 @@ func binsForm(firsts []int64, counts []uint64) []int64 {
 // Sums are exact up to 192 bits, with arithmetic of all versions: numbers are split into parts of 32 bits,
 // and each part is summed up in 64 bits.
 
-// maxCount limits the rows of a sum, so that a sum of 32-bit parts fits 64 bits.
-const maxCount = 1 << 32
+const maxCount = 1 << 32 // limits the rows of a sum, so that a sum of 32-bit parts fits 64 bits
 
 // term is an expression of type UInt64 to shift left: 32 bits of a non-negative number, or their sum.
 type term struct {

@@ -120,8 +120,7 @@ func (l *library) checkLayout() error {
 	return p.check()
 }
 
-// precision is GGML_PREC_F32.
-const precision int32 = 10
+const precision int32 = 10 // GGML_PREC_F32
 
 func (p *probe) check() error {
 	const header = 32 // bytes before each tensor

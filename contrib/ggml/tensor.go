@@ -39,8 +39,7 @@ func (t *tensor) label() string {
 	return string(name)
 }
 
-// noLayer is the layer of a node outside all layers, or in an unknown one.
-const noLayer = -1
+const noLayer = -1 // the layer of a node outside all layers, or in an unknown one
 
 // Names of a layer's results, such as "Qcur-0 (view)" and "cache_k_l0", and of weights, such as "blk.3.ffn_down.weight".
 var (

@@ -30,9 +30,8 @@ import (
 )
 
 type config struct {
-	addr     string
-	file     string
-	requests int
+	addr, file string
+	requests   int
 }
 
 func main() {

@@ -19,29 +19,25 @@ const (
 	hidden = 384
 )
 
-// tokens are letters and the space.
-const tokens = "abcdefghijklmnopqrstuvwxyz "
+const tokens = "abcdefghijklmnopqrstuvwxyz " // letters and the space
 
 const device = "cpu"
 
 // model is a network with a state for each sequence: the sum of two layers over the tokens read. The state predicts the
 // next token.
 type model struct {
-	ops           *optrace.Tracer
-	random        *rand.Rand
-	vectors       *mat.Dense // one row per token
-	first, second *mat.Dense
-	last          *mat.Dense
-	states        [maxBatch][]float64
+	ops                 *optrace.Tracer
+	random              *rand.Rand
+	vectors             *mat.Dense // one row per token
+	first, second, last *mat.Dense
+	states              [maxBatch][]float64
 }
 
 func newModel(ops *optrace.Tracer) *model {
 	r := rand.New(rand.NewPCG(1, 2))
 	m := &model{
-		ops: ops, random: r,
-		vectors: randomMatrix(r, len(tokens), width),
-		first:   randomMatrix(r, width, hidden), second: randomMatrix(r, hidden, width),
-		last: randomMatrix(r, width, len(tokens)),
+		ops: ops, random: r, vectors: randomMatrix(r, len(tokens), width), first: randomMatrix(r, width, hidden),
+		second: randomMatrix(r, hidden, width), last: randomMatrix(r, width, len(tokens)),
 	}
 	for slot := range m.states {
 		m.states[slot] = make([]float64, width)

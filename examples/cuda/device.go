@@ -145,10 +145,9 @@ func (d *device) copyOut(stream int, to []float32, from address) {
 
 // product is a batched matrix product with its arguments.
 type product struct {
-	a, b, c address
-	n       uint32
-	batch   uint32
-	params  [4]unsafe.Pointer // pointers to a, b, c and n
+	a, b, c  address
+	n, batch uint32
+	params   [4]unsafe.Pointer // pointers to a, b, c and n
 }
 
 func newProduct(a, b, c address, n, batch int) *product {

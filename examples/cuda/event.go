@@ -80,8 +80,7 @@ type base struct {
 // The resolution of a time, in ns: half a microsecond for each of two events, and rounding.
 const resolution = 1200
 
-// baseEvery is the lifetime of a base.
-const baseEvery = 2 * time.Second
+const baseEvery = 2 * time.Second // the lifetime of a base
 
 func newEventClock(d *device, stream handle) (*eventClock, error) {
 	c := &eventClock{dev: d, stream: stream, every: baseEvery, now: d.newEvent(eventTimed)}

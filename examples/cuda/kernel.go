@@ -8,5 +8,4 @@ import _ "embed" // the kernel
 //go:embed matmul.ptx
 var matmulPTX string
 
-// blockSide is the number of a block's threads in each of two dimensions.
-const blockSide = 16
+const blockSide = 16 // the number of a block's threads in each of two dimensions

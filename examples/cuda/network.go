@@ -53,8 +53,7 @@ func newLane(d *device, weights address, n int) *lane {
 	return l
 }
 
-// checkedRows bounds the checked rows of each matrix.
-const checkedRows = 32
+const checkedRows = 32 // bounds the checked rows of each matrix
 
 // check compares one product on every compute stream with the host's and returns the number of compared numbers. Inputs
 // and weights are small integers, so that sums are exact in any order.

@@ -32,10 +32,8 @@ import (
 )
 
 type config struct {
-	addr     string
-	otlp     string
-	batch    string
-	requests int
+	addr, otlp, batch string
+	requests          int
 }
 
 func main() {

@@ -37,13 +37,8 @@ import (
 )
 
 type config struct {
-	addr     string
-	file     string
-	otlp     string
-	record   string
-	requests int
-	threads  int
-	batch    int
+	addr, file, otlp, record string
+	requests, threads, batch int
 }
 
 // forwardThreshold is the shortest duration of an operation sent to the OTLP receiver.
@@ -120,11 +115,9 @@ func serve(ctx context.Context, cfg config, mode ggml.Mode, sdk *optrace.SDK, ou
 	return service.Run(ctx, cfg.addr, cfg.requests, out)
 }
 
-// shorter is a number of tokens of a step with which prompts stall others less.
-const shorter = 64
+const shorter = 64 // a number of tokens of a step with which prompts stall others less
 
-// maxPrompt bounds a prompt in tokens, so that all sequences fit the context.
-const maxPrompt = 768
+const maxPrompt = 768 // bounds a prompt in tokens, so that all sequences fit the context
 
 // request returns the i-th of the service's own requests, with prompts and answers of different lengths. Every twelfth
 // prompt is as long as all its neighbors together.

@@ -120,8 +120,7 @@ func (r *replica) prepare(devices int) error {
 		}))
 		r.update = append(r.update, prepare(optrace.OpSpec{
 			Name: "sgd_update", Device: r.device.id, Stream: op.Known(computeStream), Path: l.path,
-			Inputs: []op.Shape{shape, shape}, Output: shape, DType: op.F64,
-			FLOPs: op.Known(2 * shape[0]),
+			Inputs: []op.Shape{shape, shape}, Output: shape, DType: op.F64, FLOPs: op.Known(2 * shape[0]),
 		}))
 	}
 	return failed

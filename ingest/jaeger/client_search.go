@@ -50,8 +50,7 @@ func (q *Query) request(w window, limit int) request {
 const (
 	// pageTraces is the number of traces per call. Storages refuse very large numbers.
 	pageTraces = 100
-	// minWindow is the shortest window to divide: Jaeger's storages keep microseconds.
-	minWindow = time.Microsecond
+	minWindow  = time.Microsecond // the shortest window to divide: Jaeger's storages keep microseconds
 	// minFailing is minWindow for a window with a trace that fails. A shorter one would cost a call for each of its
 	// spans.
 	minFailing = time.Millisecond

@@ -28,13 +28,12 @@ type decoder struct {
 }
 
 type fields struct {
-	op.Span     // the kind tells RemoteParent
-	process     string
-	badID       bool
-	duration    op.Int // in nanoseconds
-	scope       op.Scope
-	kind        string
-	description string
+	op.Span           // the kind tells RemoteParent
+	process           string
+	badID             bool
+	duration          op.Int // in nanoseconds
+	scope             op.Scope
+	kind, description string
 }
 
 // span reads one span: its attributes into the builder, its other fields into the result. It returns nil on a lexer

@@ -27,16 +27,15 @@ type arguments struct {
 }
 
 type values struct {
-	correlation, external op.Int
-	device, stream        op.Int
-	bytes                 op.Int // of a copy or set on the device
-	size                  op.Int // of its launch
-	collective            collective
-	peer, source, target  op.Int // ranks in the arguments of a send or receive
-	autograd, forward     op.Int // the number of autograd, and the thread of the forward operator
-	waitStream, recorded  op.Int // of an awaited event: its stream, and the correlation id of its recording
-	sycl                  op.Int // the stream of an Intel device
-	event                 op.Int // Perfetto's number of an operation of a device
+	correlation, external, device, stream op.Int
+	bytes                                 op.Int // of a copy or set on the device
+	size                                  op.Int // of its launch
+	collective                            collective
+	peer, source, target                  op.Int // ranks in the arguments of a send or receive
+	autograd, forward                     op.Int // the number of autograd, and the thread of the forward operator
+	waitStream, recorded                  op.Int // of an awaited event: its stream, and the correlation id of its recording
+	sycl                                  op.Int // the stream of an Intel device
+	event                                 op.Int // Perfetto's number of an operation of a device
 
 	// The JSON texts of values of other profilers.
 	task, agent, fromAgent, toAgent, copyKind, hostProcess, hostThread, awaited []byte

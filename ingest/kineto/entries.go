@@ -1,7 +1,6 @@
 package kineto
 
 import (
-	"encoding/binary"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,16 +105,10 @@ func (m *entryMaker) rankOf(process uint32) op.Int {
 	return m.rank
 }
 
-// spanID returns the id of the i-th operator, zero for -1. Host operators precede device events.
-func spanID(i int) (id op.SpanID) {
-	binary.BigEndian.PutUint64(id[:], uint64(i+1))
-	return id
-}
-
 func (m *entryMaker) host(i int) *op.Entry {
 	o := m.hostOps.at(int32(i))
 	m.begin(o.name, o.extra, o.start, o.dur)
-	m.build.SetIDs(m.trace, spanID(i), spanID(int(o.parent)))
+	m.build.SetIDs(m.trace, profiler.SpanID(i), profiler.SpanID(int(o.parent)))
 	m.build.Str(attrkey.Device, "cpu")
 	m.build.Str(attrkey.Side, op.SideHost.String())
 	m.setStep(m.processOf(o.thread), o.start)
@@ -189,7 +182,7 @@ func (m *entryMaker) device(i int) *op.Entry {
 
 	m.begin(d.name, d.extra, d.start, d.dur)
 	b := m.build
-	b.SetIDs(m.trace, spanID(m.hostOps.n+i), op.SpanID{})
+	b.SetIDs(m.trace, profiler.SpanID(m.hostOps.n+i), op.SpanID{})
 	if d.has&hasDevice != 0 {
 		b.Str(attrkey.Device, m.deviceName(d))
 	}
@@ -244,7 +237,7 @@ func (m *entryMaker) device(i int) *op.Entry {
 	}
 	if o != nil {
 		e.LaunchedBy = scalar.ValidUTF8(m.symbols.Text(o.name))
-		e.LaunchSpanID = spanID(int(launcher))
+		e.LaunchSpanID = profiler.SpanID(int(launcher))
 	} else if call != nil && attrkey.IsGraphLaunch(m.notes.Text(call.name)) {
 		e.LaunchedBy = m.rangeAround(call)
 	}

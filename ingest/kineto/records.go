@@ -190,8 +190,14 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 	case 'E':
 		return r.end(e), nil
 	}
-	if len(e.Category) == 0 {
-		categorize(e)
+	if len(e.Category) == 0 { // an EventList of torch.autograd.profiler has categories as processes
+		switch string(e.PID) {
+		case `"CPU functions"`:
+			e.Category = []byte("cpu_op")
+		case `"CUDA functions"`:
+			e.Category = []byte("kernel")
+			e.PID = e.TID // the device
+		}
 	}
 	cat := categoryOf(e.Category)
 	switch cat {
@@ -240,17 +246,6 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 	return true, nil
 }
 
-// categorize gives an event of an EventList of torch.autograd.profiler the category of its process.
-func categorize(e *traceevent.Event) {
-	switch string(e.PID) {
-	case `"CPU functions"`:
-		e.Category = []byte("cpu_op")
-	case `"CUDA functions"`:
-		e.Category = []byte("kernel")
-		e.PID = e.TID // the device
-	}
-}
-
 // otherEvent takes an event of an unknown category: a span of a plain Chrome trace, an event of another profiler, a
 // device event if it states a device and a stream or correlation id, or else a skipped event.
 func (r *reader) otherEvent(e *traceevent.Event) (more bool) {
@@ -275,13 +270,9 @@ func (r *reader) hostOp(e *traceevent.Event) {
 	t := &r.tables
 	r.key = appendInputsKey(r.key[:0], e.Name, &r.args.values)
 	*t.hostOps.add() = hostOp{
-		start: e.Start.V, dur: e.Duration.V,
-		external:   r.args.external.V,
-		thread:     t.addThread(e),
-		name:       t.symbols.Add(e.Name),
-		inputs:     t.symbols.Add(r.key),
-		collective: t.addCollective(&r.args.collective),
-		extra:      t.symbols.Add(r.args.extra),
+		start: e.Start.V, dur: e.Duration.V, external: r.args.external.V, thread: t.addThread(e),
+		name: t.symbols.Add(e.Name), inputs: t.symbols.Add(r.key), collective: t.addCollective(&r.args.collective),
+		extra: t.symbols.Add(r.args.extra),
 	}
 	if a := &r.args; a.autograd.Known {
 		*t.gradients.add() = gradient{number: a.autograd.V, op: int32(t.hostOps.n - 1),
@@ -330,14 +321,9 @@ func (r *reader) deviceOp(e *traceevent.Event, memory bool, maker string) {
 	}
 	t := &r.tables
 	d := deviceOp{
-		start: e.Start.V, dur: e.Duration.V,
-		correlation: a.correlation.V, external: a.external.V, bytes: a.bytes.V,
-		name:       t.symbols.Add(e.Name),
-		collective: t.addCollective(&a.collective),
-		extra:      t.symbols.Add(a.extra),
-		process:    t.symbols.Add(e.PID),
-		geometry:   t.notes.Add(a.geometry),
-		memory:     memory,
+		start: e.Start.V, dur: e.Duration.V, correlation: a.correlation.V, external: a.external.V, bytes: a.bytes.V,
+		name: t.symbols.Add(e.Name), collective: t.addCollective(&a.collective), extra: t.symbols.Add(a.extra),
+		process: t.symbols.Add(e.PID), geometry: t.notes.Add(a.geometry), memory: memory,
 	}
 	if !a.device.Known {
 		a.device = parseInt(bytes.Trim(e.PID, `"`))

@@ -35,30 +35,24 @@ type gradient struct {
 }
 
 type launch struct {
-	correlation int64
-	start, dur  int64
-	bytes       int64 // 0 where not known: only AMD's calls state it
-	thread      uint32
-	op          int32  // the host operator around it, or -1
-	name        uint32 // index of notes
-	matched     bool   // an operation of a device has its correlation id
+	correlation, start, dur int64
+	bytes                   int64 // 0 where not known: only AMD's calls state it
+	thread                  uint32
+	op                      int32  // the host operator around it, or -1
+	name                    uint32 // index of notes
+	matched                 bool   // an operation of a device has its correlation id
 }
 
 type deviceOp struct {
-	start, dur  int64
-	correlation int64
-	external    int64
-	bytes       int64
-	name        uint32
-	collective  uint32
-	extra       uint32
-	stream      int32
-	device      int32
-	process     uint32 // index of symbols
-	geometry    uint32 // index of notes
-	maker       uint16 // index of makers
-	memory      bool   // a copy or set by its category
-	has         known
+	start, dur, correlation, external int64
+	bytes                             int64
+	name, collective, extra           uint32
+	stream, device                    int32
+	process                           uint32 // index of symbols
+	geometry                          uint32 // index of notes
+	maker                             uint16 // index of makers
+	memory                            bool   // a copy or set by its category
+	has                               known
 }
 
 // known tells the set columns of a deviceOp.
@@ -110,27 +104,25 @@ type numbered struct {
 }
 
 type tables struct {
-	symbols     profiler.Symbols
-	notes       profiler.Symbols // texts outside the fingerprint: names of ranges and calls, geometry
-	threads     symbols.Table[threadKey]
-	threadIDs   []string // of threads, "" if unknown
-	hostOps     rows[hostOp]
-	gradients   rows[gradient] // by operator
-	launches    rows[launch]
-	deviceOps   rows[deviceOp]
-	waits       rows[wait]
-	events      rows[numbered]
-	awaited     rows[numbered]
-	power       powers
-	ranges      rows[profiler.Range] // annotations and modules of PyTorch, by notes
-	frames      rows[profiler.Range] // of Python
-	steps       marks.Steps          // processes are numbers of symbols, names of notes
-	marks       marks.Names          // of notes
-	makers      []string
-	collectives rows[collective]
-	groupBytes  int64 // of the names of collectives
-	// innerFirst is set if inner operators precede outer ones of the same time and thread.
-	innerFirst bool
+	symbols         profiler.Symbols
+	notes           profiler.Symbols // texts outside the fingerprint: names of ranges and calls, geometry
+	threads         symbols.Table[threadKey]
+	threadIDs       []string // of threads, "" if unknown
+	hostOps         rows[hostOp]
+	gradients       rows[gradient] // by operator
+	launches        rows[launch]
+	deviceOps       rows[deviceOp]
+	waits           rows[wait]
+	events, awaited rows[numbered]
+	power           powers
+	ranges          rows[profiler.Range] // annotations and modules of PyTorch, by notes
+	frames          rows[profiler.Range] // of Python
+	steps           marks.Steps          // processes are numbers of symbols, names of notes
+	marks           marks.Names          // of notes
+	makers          []string
+	collectives     rows[collective]
+	groupBytes      int64 // of the names of collectives
+	innerFirst      bool  // set if inner operators precede outer ones of the same time and thread
 }
 
 type threadKey struct{ process, thread uint32 }

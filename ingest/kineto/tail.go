@@ -135,7 +135,7 @@ func (r *reader) readCalls(m *entryMaker) bool {
 		begin(l.thread, l.name, l.start, l.dur)
 		if l.op >= 0 {
 			call.TraceID = m.trace
-			call.ParentSpanID = spanID(int(l.op))
+			call.ParentSpanID = profiler.SpanID(int(l.op))
 		}
 		if w := waits[l]; w != nil {
 			m.setWait(&call, l, w)
@@ -161,7 +161,7 @@ func (r *reader) readWaits(m *entryMaker) bool {
 		}
 		call := op.Entry{
 			Operation: awaitedName, Side: op.SideHost, Rank: m.rankOf(m.deviceOps.at(w.op).process), TraceID: m.trace,
-			SpanID: spanID(m.hostOps.n + int(on)), ParentSpanID: spanID(m.hostOps.n + int(w.op)),
+			SpanID: profiler.SpanID(m.hostOps.n + int(on)), ParentSpanID: profiler.SpanID(m.hostOps.n + int(w.op)),
 			Start: m.eras.Tame(opfile.UnixTime(m.base, m.deviceOps.at(w.op).start)),
 		}
 		if !r.yield(op.Record{Call: &call}, nil) {

@@ -294,10 +294,8 @@ const (
 )
 
 const (
-	// framePrefix is the size of the big-endian length in front of each frame.
-	framePrefix = 4
-	// frameHead is the size of a head for detection.
-	frameHead = 24
+	framePrefix = 4  // the size of the big-endian length in front of each frame
+	frameHead   = 24 // the size of a head for detection
 	// maxFirstFrame separates lengths from TracesData messages, which start with 0x0a.
 	maxFirstFrame = 0x09ffffff
 )

@@ -61,9 +61,8 @@ type jsonReader struct {
 	lines, linewise bool
 	// found is set if the document has a member of OTLP, other if it has another one.
 	found, other bool
-	// bad is the error of a list of spans that cannot be resumed.
-	bad    *op.SyntaxError
-	faults int // errors so far
+	bad          *op.SyntaxError // the error of a list of spans that cannot be resumed
+	faults       int             // errors so far
 }
 
 func newJSONReader(d *spans.Decoder) *jsonReader {

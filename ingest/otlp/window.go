@@ -25,8 +25,7 @@ type window struct {
 	// held is a place to return to. The window keeps the text behind it.
 	held    lexer.Mark
 	holding bool
-	// tooLong is set if the limit ended a step.
-	tooLong bool
+	tooLong bool // set if the limit ended a step
 }
 
 // A step that fails within a longer element is repeated with twice the input, so that its time stays linear. Shorter
@@ -175,8 +174,7 @@ var (
 const groupOrSpan = `"(?:resource|scope)"\s*:|\{\s*"trace_?[iI]d"\s*:\s*"[0-9a-fA-F]*"\s*,\s*` +
 	`(?:"(?:span_?[iI]d|trace_?[sS]tate|parent_?[sS]pan_?[iI]d|flags)"\s*:\s*(?:"[^"\\\n]*"|[0-9]+)\s*,\s*)*"name"\s*:`
 
-// maxStart bounds the beginning of a span in a search.
-const maxStart = 4 << 10
+const maxStart = 4 << 10 // bounds the beginning of a span in a search
 
 // passZeros passes over zero bytes in front of a document. It returns an error about them, nil if there are none.
 func (w *window) passZeros() *op.SyntaxError {

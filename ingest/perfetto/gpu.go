@@ -19,16 +19,13 @@ import (
 // stage is an operation of a device, a GpuRenderStageEvent. It is held until the end of the trace, because calls of the
 // host state which operations they launched.
 type stage struct {
-	id, api, pid       uint64 // of its context
-	start, dur         int64
-	gpu, stream        int64
-	kind, name         string
-	args               []byte // members of a JSON object
-	hasLaunch, isPlain bool   // a correlation number; no kernel
-	shared             int64  // memory, bytes
+	id, api, pid            uint64 // of its context
+	start, dur, gpu, stream int64
+	kind, name              string
+	args                    []byte // members of a JSON object
+	hasLaunch, isPlain      bool   // a correlation number; no kernel
+	shared                  int64  // memory, bytes
 }
-
-func (g *stage) bytes() int64 { return 160 + int64(len(g.args)) }
 
 // gpu is the part of a source with the operations and the counters of devices.
 type gpu struct {
@@ -121,7 +118,7 @@ func (s *source) renderStage(p *packet, seq *sequence, at int64, timed bool) boo
 		return s.fail("an operation that is not well formed")
 	}
 	s.gpu.stages = append(s.gpu.stages, g)
-	return s.keep(g.bytes())
+	return s.keep(160 + int64(len(g.args)))
 }
 
 // argument adds an argument. A text of JSON, such as a number, is no text.

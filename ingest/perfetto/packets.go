@@ -104,8 +104,7 @@ func expand(compressed []byte, isZstd bool) (packets []byte, err error) {
 	var src io.Reader
 	if isZstd {
 		z, err := zstd.NewReader(bytes.NewReader(compressed), zstd.WithDecoderConcurrency(1),
-			zstd.WithDecoderLowmem(true),
-			zstd.WithDecoderMaxMemory(MaxPacketBytes))
+			zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(MaxPacketBytes))
 		if err != nil {
 			return nil, err
 		}
@@ -224,8 +223,7 @@ func Sniff(head []byte) bool {
 	return false
 }
 
-// maxField is above the numbers of all fields of a packet.
-const maxField = 2000
+const maxField = 2000 // above the numbers of all fields of a packet
 
 // tells reports whether a packet has a field that only packets have. ok is false for a packet that is malformed or has
 // a field of another type than the schema's.
@@ -241,8 +239,7 @@ func tells(packet []byte) (telling, ok bool) {
 		case packetTrustedUID, packetTrustedPID, packetFirst, packetMachine:
 			ok = isNumber
 		case packetTrackEvent, packetTrackDescriptor, packetInternedData, packetDefaults, packetClockSnapshot,
-			packetOldProcess, packetGPUCounter, packetRenderStage,
-			packetOldThread, packetCompressed, packetZstd:
+			packetOldProcess, packetGPUCounter, packetRenderStage, packetOldThread, packetCompressed, packetZstd:
 			telling = true
 			ok = !isNumber
 		default:

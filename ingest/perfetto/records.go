@@ -150,7 +150,7 @@ func (s *source) packet(b []byte, isInner bool) bool {
 		seq.valid = false
 	}
 	if p.cleared {
-		seq.clear()
+		*seq = sequence{valid: true, clocks: seq.clocks}
 	}
 	seq.intern(p.interned, &s.bad)
 	seq.setDefaults(p.defaults, &s.bad)

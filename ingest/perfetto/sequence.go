@@ -10,8 +10,7 @@ import (
 
 // sequence is the state of a sequence of packets: interned texts and defaults.
 type sequence struct {
-	// valid is set if no packet is missing since the state was cleared.
-	valid                          bool
+	valid                          bool // set if no packet is missing since the state was cleared
 	categories, names, keys, texts map[uint64]string
 	messages                       map[int]map[uint64][]byte // interned ones of devices, by field
 	counters                       map[uint64]map[uint64]power
@@ -27,8 +26,6 @@ const (
 	sequenceBytes = 160
 	entryBytes    = 64
 )
-
-func (s *sequence) clear() { *s = sequence{valid: true, clocks: s.clocks} }
 
 func (s *sequence) intern(b []byte, bad *bool) {
 	f := fieldsOf(b, bad)
@@ -107,16 +104,14 @@ func (s *sequence) setDefaults(b []byte, bad *bool) {
 }
 
 type event struct {
-	kind     uint64
-	track    uint64
-	hasTrack bool
-	name     string
-	category string   // the first one
-	args     []byte   // the annotations as members of a JSON object, valid until the next event
-	oldTime  bool     // it has a time of its own
-	launched []uint64 // the numbers of operations of devices
-	// problem is the reason why the event cannot be read, "" if it can.
-	problem string
+	kind, track uint64
+	hasTrack    bool
+	name        string
+	category    string   // the first one
+	args        []byte   // the annotations as members of a JSON object, valid until the next event
+	oldTime     bool     // it has a time of its own
+	launched    []uint64 // the numbers of operations of devices
+	problem     string   // the reason why the event cannot be read, "" if it can
 }
 
 // parseEvent parses an event of a sequence. It uses buf for the arguments.
@@ -200,8 +195,7 @@ type beginning struct {
 	launched []uint64
 }
 
-// beginningBytes is the memory of a beginning without its texts, which may be shared.
-const beginningBytes = 96
+const beginningBytes = 96 // the memory of a beginning without its texts, which may be shared
 
 func (b *beginning) bytes() int64 {
 	return beginningBytes + int64(len(b.args)) + 8*int64(len(b.launched))
@@ -279,21 +273,17 @@ func (t tracks) processOf(tr *track) string {
 }
 
 type clock struct {
-	// offset is the difference to the trace's clock in nanoseconds.
-	offset int64
-	// unit is the length of a tick in nanoseconds.
-	unit int64
-	// increments is set if a time counts from the last one.
-	increments bool
+	offset     int64 // the difference to the trace's clock in nanoseconds
+	unit       int64 // the length of a tick in nanoseconds
+	increments bool  // set if a time counts from the last one
 	last       uint64
 }
 
 // clocks converts times to the trace's clock.
 type clocks struct {
-	all map[uint64]*clock // except for clocks of a sequence
-	// real is the difference from the trace's clock to Unix time.
-	real  op.Int
-	bytes int64 // approximate memory of the clocks
+	all   map[uint64]*clock // except for clocks of a sequence
+	real  op.Int            // the difference from the trace's clock to Unix time
+	bytes int64             // approximate memory of the clocks
 }
 
 const clockBytes = 96

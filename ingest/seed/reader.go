@@ -22,8 +22,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// maxHeld is the size of the largest trace that Records holds in memory.
-const maxHeld = 64 << 20
+const maxHeld = 64 << 20 // the size of the largest trace that Records holds in memory
 
 // Records reads a seed trace: one JSON document with entries, total_duration_us and metadata. It yields the metadata as
 // the attributes of a resource, sorted by key, then the entries, then the total if the trace states one. Of a trace above

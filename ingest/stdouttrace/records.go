@@ -15,8 +15,7 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// attributeDepth is the number of brackets around an attribute of a span.
-const attributeDepth = 3
+const attributeDepth = 3 // the number of brackets around an attribute of a span
 
 // Records reads spans in constant memory. name names src in errors, and m maps attribute keys to fields, nil by the
 // conventions. A resource precedes its spans.
@@ -34,7 +33,7 @@ func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, e
 				}
 				continue
 			}
-			if isEmpty(text) {
+			if len(bytes.TrimSpace(text)) == len("{}") && text[0] == '{' { // an object without members
 				continue
 			}
 			offset, msg := d.span(text)
@@ -80,6 +79,3 @@ func documents(s *jsonstream.Reader) iter.Seq2[[]byte, error] {
 		}
 	}
 }
-
-// isEmpty reports whether a document is an object without members.
-func isEmpty(text []byte) bool { return len(bytes.TrimSpace(text)) == len("{}") && text[0] == '{' }

@@ -65,8 +65,7 @@ func (d *decoder) attr(a *attribute) op.Attr {
 		Type: op.AttrJSON}
 }
 
-// readBytes is the largest memory per byte of a list or map.
-const readBytes = 32
+const readBytes = 32 // the largest memory per byte of a list or map
 
 const maxDepth = 16
 

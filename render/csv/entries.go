@@ -18,11 +18,9 @@ import (
 var (
 	entryColumns = []string{
 		"step", "operation", "kind", "side", "path", "device_id", "stream", "rank", "input_shapes", "input_dtypes",
-		"output_shape",
-		"dtype", "start_unix_ns", "duration_ns", "duration_us", "output_elements", "memory_bytes", "flops", "error",
-		"trace_id", "span_id", "parent_span_id", "root", "root_span_id", "service", "scope", "collective",
-		"adjusted_count",
-		"dropped_attributes", "warn",
+		"output_shape", "dtype", "start_unix_ns", "duration_ns", "duration_us", "output_elements", "memory_bytes",
+		"flops", "error", "trace_id", "span_id", "parent_span_id", "root", "root_span_id", "service", "scope",
+		"collective", "adjusted_count", "dropped_attributes", "warn",
 	}
 	unwritten = []string{"kind_rule", "launch_unix_ns", "attrs", "links", "extra"}
 )

@@ -66,7 +66,7 @@ func (r *rows) encode(level int) string {
 		return optional(one.node.Stream())
 	})
 	column(func(i int, _ *row) uint64 {
-		if p := r.parentOf(i); p != none {
+		if p := r.rowOf(r.list[i].node.Parent()); p != none {
 			return protowire.EncodeZigZag(int64(i)-int64(p)) + 1
 		}
 		return 0
@@ -133,7 +133,7 @@ func (r *rows) requestCode(i int, one *row) uint64 {
 	if q == none {
 		return 0
 	}
-	if p := r.parentOf(i); p != none && int(p) < i && r.request[r.list[p].node.Index()] == q {
+	if p := r.rowOf(r.list[i].node.Parent()); p != none && int(p) < i && r.request[r.list[p].node.Index()] == q {
 		return 1
 	}
 	return uint64(q) + 2

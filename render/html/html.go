@@ -26,8 +26,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// leastShort is the length up to which names are shown in full everywhere.
-const leastShort = 22
+const leastShort = 22 // the length up to which names are shown in full everywhere
 
 // largePage is the number of rows above which a page warns of its size, rowBytes the memory of a row in the browser.
 const (
@@ -132,8 +131,7 @@ func WriteData(w io.Writer, r *analyze.Report, opts Options) error {
 // Policy returns the content security policy of pages.
 func Policy(opts Options) string {
 	return "default-src 'none'; style-src '" + hashOf(asset("page.css")) + "'; script-src '" +
-		hashOf(script(opts.Live)) + "';" +
-		connect(opts) +
+		hashOf(script(opts.Live)) + "';" + connect(opts) +
 		" base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 

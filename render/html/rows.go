@@ -69,15 +69,13 @@ type rows struct {
 	span    int64   // nanoseconds from there to the last end
 	leftOut int
 
-	names   symbols.Table[string]
-	devices symbols.Table[device.Key]
-	shapes  symbols.Table[string]
-	steps   symbols.Table[int64]
-	threads symbols.Table[thread]
-	// arguments are JSON objects with arguments of kernels, "" without any.
-	arguments symbols.Table[string]
-	// errors are the texts of errors.
-	errors symbols.Table[string]
+	names     symbols.Table[string]
+	devices   symbols.Table[device.Key]
+	shapes    symbols.Table[string]
+	steps     symbols.Table[int64]
+	threads   symbols.Table[thread]
+	arguments symbols.Table[string] // JSON objects with arguments of kernels, "" without any
+	errors    symbols.Table[string] // the texts of errors
 }
 
 // maxTexts bounds the distinct names and the distinct shapes of a page, maxArguments the arguments of kernels.
@@ -239,8 +237,6 @@ func (r *rows) rowOf(n trace.Node) int32 {
 	}
 	return r.index[n.Index()]
 }
-
-func (r *rows) parentOf(i int) int32 { return r.rowOf(r.list[i].node.Parent()) }
 
 // launcherOf returns the row of the operator that launched row i. It is none if the operator is unknown or above the
 // row.

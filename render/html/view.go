@@ -18,8 +18,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// maxRequests bounds the requests of a page; it keeps the slowest.
-const maxRequests = 2000
+const maxRequests = 2000 // bounds the requests of a page; it keeps the slowest
 
 // view is the JSON part of the page's data. Times are in nanoseconds from the first start.
 type view struct {

@@ -62,8 +62,7 @@ func withoutReserved(attrs []op.Attr) []op.Attr {
 	return slices.DeleteFunc(slices.Clone(attrs), func(a op.Attr) bool { return slices.Contains(reserved, a.Key) })
 }
 
-// maxExactInt is the largest integer that JavaScript distinguishes from its neighbours.
-const maxExactInt = 1<<53 - 1
+const maxExactInt = 1<<53 - 1 // the largest integer that JavaScript distinguishes from its neighbours
 
 // tagsOf returns attributes with their types. Lists, maps and numbers too large for JavaScript are text.
 func tagsOf(attrs []op.Attr) []tag {

@@ -35,8 +35,7 @@ type trace struct {
 	id op.TraceID
 	// spans and processes hold the elements of a list and the members of an object, separated by commas.
 	spans, processes []byte
-	// numbers holds the number of each process by its text.
-	numbers map[string]int
+	numbers          map[string]int // holds the number of each process by its text
 }
 
 // source is the origin of spans, a process in Jaeger's terms.

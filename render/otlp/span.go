@@ -19,8 +19,7 @@ const (
 	statusError = 2
 )
 
-// flagsRemoteParent are the flags of a span with a parent in another process.
-const flagsRemoteParent = 0x301
+const flagsRemoteParent = 0x301 // the flags of a span with a parent in another process
 
 var noExtra op.Extra
 

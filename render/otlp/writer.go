@@ -36,8 +36,7 @@ type Writer struct {
 type source struct {
 	service string
 	rank    op.Int
-	// whole is set if the resource record applies, with all its attributes.
-	whole bool
+	whole   bool // set if the resource record applies, with all its attributes
 }
 
 // NewWriter returns a Writer to w.

@@ -92,20 +92,16 @@ type row struct {
 	identity message
 }
 
-// codeOf returns the frame type of an operation: cuda for computation on a CUDA device.
-func codeOf(r *stacks.Row) string {
-	if strings.HasPrefix(r.Device, "cuda:") && r.Kind != op.KindMemory {
-		return "cuda"
-	}
-	return ""
-}
-
 // rows adds the stacks and labels of rows to the dictionary, and merges rows with equal identity.
 func (d *dictionary) rows(all []stacks.Row) []row {
 	var rows []row
 	byIdentity := make(map[string]int)
 	for _, r := range all {
-		stack := d.stack(r.Frames, codeOf(&r))
+		code := "" // the frame type: cuda for computation on a CUDA device
+		if strings.HasPrefix(r.Device, "cuda:") && r.Kind != op.KindMemory {
+			code = "cuda"
+		}
+		stack := d.stack(r.Frames, code)
 		link := d.link(&r.Request)
 		var attributes []int32
 		for _, label := range [][2]string{

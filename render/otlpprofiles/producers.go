@@ -11,8 +11,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// maxProducers bounds the producers with attributes of their own.
-const maxProducers = 1 << 10
+const maxProducers = 1 << 10 // bounds the producers with attributes of their own
 
 // Producers collects the resource attributes of producers of operations. If the operations of one stacks.Producer have
 // several resources, it keeps the common attributes. The zero value is ready to use.

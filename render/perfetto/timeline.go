@@ -23,8 +23,7 @@ func (t *Timeline) AddSpan(s *op.Span) {
 	t.events.AddSpan(s, t.annotations(timeline.SpanArguments(s)))
 }
 
-// writeBytes is the memory for writing each operation or span: its flows, and the values of counters.
-const writeBytes = 192
+const writeBytes = 192 // the memory for writing each operation or span: its flows, and the values of counters
 
 // Bytes returns about how much memory the operations and spans take, including memory for writing them.
 func (t *Timeline) Bytes() int64 {

@@ -1,17 +1,14 @@
 package perfetto
 
-import (
-	"github.com/optrace/optrace/render/internal/timeline"
-)
+import "github.com/optrace/optrace/render/internal/timeline"
 
 // track is a track of a process, or a process if it has no parent. Its uuid is its index in the list plus one.
 type track struct {
 	parent int64
 	title  string
 	// rank orders the tracks of a process.
-	rank int
-	// counter is the counter of the track, nil for a track of slices.
-	counter *timeline.Counter
+	rank    int
+	counter *timeline.Counter // the counter of the track, nil for a track of slices
 }
 
 type layout struct {

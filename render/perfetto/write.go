@@ -12,8 +12,7 @@ import (
 
 const writeSize = 256 << 10
 
-// internedSize is about the largest size of a packet of interned names.
-const internedSize = 32 << 10
+const internedSize = 32 << 10 // about the largest size of a packet of interned names
 
 const sequence = int64(1)
 

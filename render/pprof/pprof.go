@@ -89,9 +89,8 @@ type builder struct {
 
 	texts symbols.Table[string] // "" is the first
 	names symbols.Table[string] // of functions and locations; an ID is the index plus one
-	// room is the remaining growth of the sum of each value: pprof sums them up in 64 bits.
-	room []int64
-	cut  bool // there was not enough room
+	room  []int64               // the remaining growth of the sum of each value: pprof sums them up in 64 bits
+	cut   bool                  // there was not enough room
 }
 
 func (b *builder) add(fields ...wire.Field) {

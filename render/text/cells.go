@@ -84,8 +84,7 @@ func shareOf(n, whole int64) float64 {
 	return float64(n) / float64(whole)
 }
 
-// maxInText bounds names within sentences.
-const maxInText = 48
+const maxInText = 48 // bounds names within sentences
 
 func inText(name string) string { return shorten(termtext.Clean(name), maxInText) }
 

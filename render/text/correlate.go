@@ -312,9 +312,8 @@ func (v *correlation) endpoint(e *correlate.Endpoint) {
 	}
 	v.heading("SLOW REQUESTS of " + termtext.Clean(e.Name))
 	v.note(fmt.Sprintf("the slowest tenth, %s of %s on average, against the half around the median, %s of %s: %s "+
-		"more, on the critical path",
-		units.Count(c.Slow.Requests), units.DurationFloat(c.Slow.MeanNS), units.Count(c.Typical.Requests),
-		units.DurationFloat(c.Typical.MeanNS), units.DurationFloat(c.DifferenceNS)))
+		"more, on the critical path", units.Count(c.Slow.Requests), units.DurationFloat(c.Slow.MeanNS),
+		units.Count(c.Typical.Requests), units.DurationFloat(c.Typical.MeanNS), units.DurationFloat(c.DifferenceNS)))
 	show(&v.page, "operation:n|kind:t4|device:n3|slow|typical:2|difference|of it|:t1", c.Parts,
 		func(t *table, p *correlate.PartDifference) {
 			of := absent
@@ -357,8 +356,7 @@ func (v *correlation) requests() {
 	})
 	v.heading(title)
 	const columns = "request:n|service:n7|start:t5|duration|operations:4|shared:6|uncovered:1|queued:3|mostly:n2" +
-		"|error:n4" +
-		"|not in jaeger:3|not local:3|trace:t10|span:t11"
+		"|error:n4|not in jaeger:3|not local:3|trace:t10|span:t11"
 	show(&v.page, columns, slowest, func(t *table, r *correlate.Request) {
 		share := func(ns op.Int) string { return known(ns, func(ns int64) string { return part(ns, r.DurationNS.V) }) }
 		trace, span := ids(r.Link, r.TraceID, r.RootSpanID)

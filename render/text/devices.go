@@ -60,8 +60,7 @@ func (v *view) devicesTable(rows int) *table {
 		}
 	}
 	t := newTable("device:n|count:9|sum:10|memory:11|span|parts:t1|busy:3|compute:5|exposed comm:4|exposed mem:6" +
-		"|other:7|idle:2" +
-		"|no request:2|overlap:8")
+		"|other:7|idle:2|no request:2|overlap:8")
 	devices := slices.Clone(v.r.Devices[:min(len(v.r.Devices), rows)])
 	slices.SortStableFunc(devices, func(a, b profile.Device) int {
 		switch isNone := a.Key().IsNone(); {

@@ -42,9 +42,8 @@ func (v *comparison) envelope() {
 		text += ifAny(side.of.LeftOut, " of the steady state, "+units.Plural(side.of.LeftOut, "other")+" left out")
 		v.field(side.name, text, false)
 	}
-	v.field("compared", fmt.Sprintf("%s; Mann–Whitney U test, "+
-		"p-values adjusted for %s (Holm), α %s; unchanged is within %s %%",
-		cmp.Or(unitText[v.r.Unit], "single operations"),
+	v.field("compared", fmt.Sprintf("%s; Mann–Whitney U test, p-values adjusted for %s (Holm), α %s; "+
+		"unchanged is within %s %%", cmp.Or(unitText[v.r.Unit], "single operations"),
 		units.Plural(int64(v.r.Tests), "test"), strconv.FormatFloat(v.r.Alpha, 'g', 3, 64),
 		strconv.FormatFloat(100*v.r.Bound, 'g', 3, 64)), false)
 	counts := make(map[diff.Verdict]int64)

@@ -24,8 +24,7 @@ func (v *view) envelope() {
 	v.field("input", inputText(in), false)
 	skipped, others, missing := splitSkipped(in.SkippedBy)
 	v.field("spans", fmt.Sprintf("%s: %s, %s skipped", units.Count(in.Spans), units.Plural(in.Entries, "entry"),
-		units.Count(in.Skipped))+
-		reasons(skipped), false)
+		units.Count(in.Skipped))+reasons(skipped), false)
 	v.fact("others", int64(len(others)), "records that are no spans: "+strings.Join(counted(others), ", "))
 	v.missingTables(missing)
 	v.faults(in)
@@ -110,13 +109,11 @@ func (p *page) faults(in *analyze.Envelope) {
 	p.fault("overflow", in.OverflowedGroups, units.Plural(in.OverflowedGroups,
 		"group")+" beyond the limit, summed up as (other)")
 	p.fault("warnings", int64(len(in.Warnings)), warnings(in.Warnings))
-	p.fault("shapes", in.BadProducts, units.Plural(in.BadProducts,
-		"product")+" of shapes that cannot be multiplied, such as "+
-		inText(in.BadProduct))
+	p.fault("shapes", in.BadProducts, units.Plural(in.BadProducts, "product")+
+		" of shapes that cannot be multiplied, such as "+inText(in.BadProduct))
 	if in.TimeUnit != "" {
-		p.fault("times", in.EarlyStarts, units.Plural(in.EarlyStarts,
-			"operation")+" in 1970: times look like "+in.TimeUnit+
-			", and should be Unix nanoseconds")
+		p.fault("times", in.EarlyStarts, units.Plural(in.EarlyStarts, "operation")+" in 1970: times look like "+
+			in.TimeUnit+", and should be Unix nanoseconds")
 	}
 	n := in.SuspectDurations.V
 	p.fault("suspect", n, units.Plural(n, "duration")+", "+suspects.Reason(in.Suspects, n))
@@ -334,9 +331,8 @@ func (v *view) clocks() {
 	if c == nil {
 		return
 	}
-	if v.empty("CLOCKS", len(c.Offsets) == 0, fmt.Sprintf(
-		"not compared: no two ranks have %d collectives in common that end for all at once, with their starts",
-		c.MinCollectives)) {
+	if v.empty("CLOCKS", len(c.Offsets) == 0, fmt.Sprintf("not compared: no two ranks have %d collectives in common "+
+		"that end for all at once, with their starts", c.MinCollectives)) {
 		return
 	}
 	v.note(fmt.Sprintf("times are those of rank %d; entries that are listed are as recorded", *c.Reference))

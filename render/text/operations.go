@@ -177,8 +177,7 @@ func (v *view) operators() {
 		}
 	})
 	v.note("device self: the operations of devices that the operator launched; total: with those of the operators " +
-		"inside it; " +
-		"device idle: of host total, the time in which nothing ran on a device")
+		"inside it; device idle: of host total, the time in which nothing ran on a device")
 	if u := o.Unattributed; u.Count > 0 {
 		v.note(units.Plural(u.Count,
 			"operation") + " of devices, " + units.Duration(u.SumNS) + ", without a known operator")
@@ -223,8 +222,7 @@ func (v *view) roofline() {
 		v.table(t)
 		if r := v.r.Total.Roofline; r != nil {
 			v.note(fmt.Sprintf("of best: the least time that FLOPs or bytes take at the device's peaks, as a part of "+
-				"the time taken;"+
-				" %s of %s in all, %s", knownFloat(r.Share, units.Percent), units.Duration(r.SumNS),
+				"the time taken; %s of %s in all, %s", knownFloat(r.Share, units.Percent), units.Duration(r.SumNS),
 				someOperations(r.Count, v.r.Total.Count)))
 		}
 	}

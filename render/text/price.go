@@ -33,7 +33,11 @@ func (v *correlation) price() {
 	t.columns[4].head = unit
 	t.columns[8].head = unit + "/1000 tokens"
 	add := func(by, name string, c *correlate.Charge) {
-		t.add(by, name, nonZero(c.Requests, units.Count), units.Duration(c.DeviceNS), c.Cost.String(), savedCost(c),
+		saved := "" // for sums
+		if c.SavedCost != nil && c.Requests == 1 {
+			saved = c.SavedCost.String()
+		}
+		t.add(by, name, nonZero(c.Requests, units.Count), units.Duration(c.DeviceNS), c.Cost.String(), saved,
 			ifAny(c.Joules.Units, c.Joules.String()),
 			nonZero(c.Tokens, units.Count), rate(c.CostPerThousand), rate(c.JoulesPerThousand))
 	}
@@ -73,14 +77,6 @@ func (v *correlation) price() {
 	v.note("device time: operations that run at once on one device share its time; the rows of tenants, " +
 		"of models, of routes and of requests, each with those of no request, add up to the total; saved without it: how much " +
 		"less the devices cost in a replay without the request")
-}
-
-// savedCost is "" for sums.
-func savedCost(c *correlate.Charge) string {
-	if c.SavedCost == nil || c.Requests != 1 {
-		return ""
-	}
-	return c.SavedCost.String()
 }
 
 func rate(x float64) string {

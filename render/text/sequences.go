@@ -26,9 +26,8 @@ func (v *view) sequences() {
 	}
 	short := units.Duration(s.ShortNS)
 	text := "operations of up to " + short + " that follow each other on a stream below one parent, within " + short +
-		"; up to " + units.Count(s.MaxOperations) +
-		" operations a round; times: occurrences, each of one or more rounds; gaps: the time between operations, and " +
-		"its part of both"
+		"; up to " + units.Count(s.MaxOperations) + " operations a round; times: occurrences, each of one or more " +
+		"rounds; gaps: the time between operations, and its part of both"
 	v.note(text + ifAny(s.LeftOut, "; "+units.Plural(s.LeftOut,
 		"operation")+" of runs that differ from all others were not looked at"))
 }

@@ -18,14 +18,12 @@ const (
 	leastAny  = 4
 )
 
-// gap is the space in front of each column.
-const gap = 2
+const gap = 2 // the space in front of each column
 
 type table struct {
 	columns []column
 	rows    []row
-	// key is the least width of the names of rows before columns are left out; 0 means [leastKey].
-	key int
+	key     int // the least width of the names of rows before columns are left out; 0 means [leastKey]
 }
 
 type column struct {

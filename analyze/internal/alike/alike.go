@@ -13,8 +13,7 @@ import (
 type Calls struct {
 	Rows, First, Rest []int32
 	Median            int64 // of Rest, in ns
-	// IsUnlike is set if the calls are in shared executions with unlike loads.
-	IsUnlike bool
+	IsUnlike          bool  // set if the calls are in shared executions with unlike loads
 }
 
 // Find returns the calls of the named operations, by name. It omits calls of unknown size, and sizes with a single call on

@@ -18,9 +18,8 @@ type Loops struct {
 	Process []int32 // by row
 	// Loops reports for each process whether it runs a loop: its requests do not overlap, or are the steps of a loop.
 	Loops []bool
-	Roots []int32 // the requests, by start
-	// Ends has the start of the next step for overlapping steps.
-	Ends map[int32]int64
+	Roots []int32         // the requests, by start
+	Ends  map[int32]int64 // has the start of the next step for overlapping steps
 
 	forest *trace.Forest
 	owner  []int32

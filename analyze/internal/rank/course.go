@@ -8,8 +8,7 @@ import (
 
 // Course is how the level of a time series changes.
 type Course struct {
-	// Change is the place of the first value at another level, 0 if the series has one level.
-	Change int
+	Change int // the place of the first value at another level, 0 if the series has one level
 	// Before and After are the levels on both sides of the change.
 	Before, After float64
 	// Two is set if the series stays at one of two separate levels for long. Otherwise it drifts.
@@ -17,10 +16,8 @@ type Course struct {
 }
 
 const (
-	// minSteady is the smallest length of a series whose course is known.
-	minSteady = 10
-	// minLevel is the smallest number of values at a level.
-	minLevel = 3
+	minSteady = 10 // the smallest length of a series whose course is known
+	minLevel  = 3  // the smallest number of values at a level
 	// separate is the least distance of two levels by the standard deviation around them. A line has 3.5.
 	separate = 4
 	// maxSum bounds the sum of the ranks of a steady series, by its standard deviation: the chance is 0.01

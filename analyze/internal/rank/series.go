@@ -3,27 +3,21 @@ package rank
 import "math"
 
 const (
-	// minIndependent is the smallest number of independent values in two samples for a comparison.
-	minIndependent = 6
-	// blocks is the number of blocks of a series whose means show slow changes.
-	blocks = 20
-	// minPairs is the smallest number of pairs to compare.
-	minPairs = 30
+	minIndependent = 6  // the smallest number of independent values in two samples for a comparison
+	blocks         = 20 // the number of blocks of a series whose means show slow changes
+	minPairs       = 30 // the smallest number of pairs to compare
 )
 
 // Comparison compares two time series.
 type Comparison struct {
 	// P is the p-value of no shift. Shift is from x to y.
-	P     float64
-	Shift Interval
-	// Independent is the equivalent number of independent values in both samples.
-	Independent float64
-	// Paired is set if values of equal places were compared with one another.
-	Paired bool
+	P           float64
+	Shift       Interval
+	Independent float64 // the equivalent number of independent values in both samples
+	Paired      bool    // set if values of equal places were compared with one another
 	// X and Y are the courses of both series if a change during one of them prevents a comparison.
 	X, Y Course
-	// OK is false if the values allow no p-value and no interval.
-	OK bool
+	OK   bool // false if the values allow no p-value and no interval
 }
 
 // Series compares two time series whose values may depend on each other.

@@ -18,10 +18,9 @@ const maxFew = 256
 
 // Sketch estimates percentiles of durations. The zero value is ready to use.
 type Sketch struct {
-	count int64
-	few   []int64 // all durations, until there are bins
-	// counts holds the number of durations in each bin from first on, in whole powers of two.
-	counts []int64
+	count  int64
+	few    []int64 // all durations, until there are bins
+	counts []int64 // holds the number of durations in each bin from first on, in whole powers of two
 	first  int
 }
 

@@ -207,8 +207,7 @@ func Hash(key []byte) uint64 {
 	return h ^ h>>33
 }
 
-// maxDistinct is the largest exact count of distinct hashes.
-const maxDistinct = 1 << 16
+const maxDistinct = 1 << 16 // the largest exact count of distinct hashes
 
 // distinct counts distinct hashes. It keeps the smallest maxDistinct and then estimates the count from their density.
 // The result does not depend on the order. The zero value is ready to use.

@@ -3,11 +3,9 @@ package tracetest
 import (
 	"fmt"
 	"iter"
-	"math"
 	"math/rand/v2"
 	"strconv"
 
-	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/op"
 )
 
@@ -84,75 +82,6 @@ func RandomEntry(r *rand.Rand, i int) op.Entry {
 	e.Root = []string{"", "GET /a", "GET /b"}[r.IntN(3)]
 	e.Attrs = []op.Attr{{Key: "layer", Value: strconv.Itoa(r.IntN(4))}}
 	return e
-}
-
-// RandomPeaks returns nil or a table with overlapping patterns.
-func RandomPeaks(r *rand.Rand) *peaks.Table {
-	if r.IntN(4) == 0 {
-		return nil
-	}
-	table := new(peaks.Table)
-	for range 1 + r.IntN(4) {
-		d := peaks.Device{Match: Pick(r, "fpga:*", "fpga:1", "*", "cpu", ""),
-			BytesPerSecond: Pick(r, 1e9, 3e9, 7e12)}
-		d.FLOPsPerSecond = map[op.DType]float64{op.F32: Pick(r, 7e7, 25e7, 11e12),
-			op.F16: Pick(r, 1e10, 13e12)}
-		table.Devices = append(table.Devices, d)
-	}
-	return table
-}
-
-// SetRandomWork makes e one of a few operations, some of them bound by computation.
-func SetRandomWork(r *rand.Rand, e *op.Entry) {
-	e.Operation = Pick(r, "add", "mul", "matmul", "relu", "copy", "mystery")
-	e.Kind = op.Kind(r.IntN(3))
-	e.DType = Pick(r, op.F32, op.F16, op.BF16, "", op.C64)
-	e.InputShapes = nil
-	e.InputDTypes = nil
-	dim := func() int64 { return Pick[int64](r, 0, 1, 2, 64, 784) }
-	shape := func() op.Shape { return Pick(r, nil, op.Shape{}, op.Shape{dim(), dim()}, op.Shape{1, 2}) }
-	for range r.IntN(4) {
-		e.InputShapes = append(e.InputShapes, shape())
-		e.InputDTypes = append(e.InputDTypes, Pick(r, op.F32, op.F16, ""))
-	}
-	if e.OutputShape = shape(); r.IntN(2) == 0 {
-		m := dim()
-		n := dim()
-		k := dim()
-		e.OutputShape = op.Shape{m, n}
-		e.InputShapes = []op.Shape{{m, n}, {m, n}}
-		e.InputDTypes = nil
-		if e.Operation == "matmul" {
-			e.InputShapes = []op.Shape{{m, k}, {k, n}}
-		}
-	}
-}
-
-// HostileEntry returns an entry with extreme and invalid values, never returned by readers.
-func HostileEntry(r *rand.Rand) op.Entry {
-	limit := func() int64 {
-		return Pick(r, 0, 1, -1, math.MinInt64, math.MaxInt64, math.MinInt64+1, math.MaxInt64-1, r.Int64())
-	}
-	maybe := func() op.Int { return op.Int{V: limit(), Known: r.IntN(3) > 0} }
-	text := func() string {
-		return Pick(r, "", "a", "a\x00b", "\xff\xfe", "a;b\n", "(other)", "unknown", "ncclX", "memcpy dtoh")
-	}
-	return op.Entry{
-		Step: maybe(), Operation: text(), Kind: op.Kind(r.Uint32()), KindRule: op.KindRule(r.Uint32()),
-		Side:     op.Side(r.Uint32()),
-		DeviceID: text(), Stream: maybe(), Rank: maybe(), Start: maybe(), Duration: limit(), Launch: maybe(),
-		InputShapes: Pick(r, nil, []op.Shape{}, []op.Shape{nil, {math.MinInt64}}),
-		OutputShape: Pick(r, nil, op.Shape{}, op.Shape{-9}),
-		DType:       op.DType(text()), OutputElements: maybe(), MemoryBytes: maybe(), FLOPs: maybe(),
-		TraceID: op.TraceID{byte(r.IntN(2))}, SpanID: op.SpanID{byte(r.IntN(4))},
-		ParentSpanID: op.SpanID{byte(r.IntN(4))},
-		Root:         text(), Service: text(), Failed: r.IntN(2) == 0, Error: text(),
-		AdjustedCount: Pick(r, 0, 1, 1e300, -1, 0.5, math.NaN(), math.Inf(1), math.Inf(-1)),
-		Collective: Pick(r, nil, &op.Collective{Name: text(), Group: text(), Sequence: maybe(),
-			GroupSize:  maybe(),
-			InElements: maybe()}),
-		Warn: op.Warning(r.Uint32()),
-	}
 }
 
 // Requests yields n operations in requests of a hundred: spans above operations with four children each, on two devices.

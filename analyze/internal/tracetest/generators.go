@@ -94,35 +94,6 @@ func Loops(r *rand.Rand) []Spec {
 	return specs
 }
 
-// Repetitions returns operations on one stream, below two parents, with many repeated sequences, and the same runs again
-// in other traces.
-func Repetitions(r *rand.Rand) (specs []Spec) {
-	names := []string{"a", "b", "c", "d", "e"}[:1+r.IntN(5)]
-	period := r.IntN(50)
-	noise := Pick(r, 8, 80)
-	at := int64(0)
-	for i := range r.IntN(120) {
-		name := Pick(r, names...)
-		back := 1 + period
-		if noise == 8 && r.IntN(2) == 0 {
-			back = 1 + r.IntN(6)
-		}
-		if back <= i && r.IntN(noise) > 0 {
-			name = specs[i-back].Name
-		}
-		parent := 1 + uint64(r.IntN(80)/79)
-		end := at + Pick(r, 0, r.Int64N(101_000))
-		specs = append(specs, OpAt(name, uint64(100+i), parent, at, end).OnStream(1))
-		at = end + Pick(r, 0, r.Int64N(5000), r.Int64N(101_000)) - r.Int64N(2000)*r.Int64N(2)
-	}
-	for again := range byte(r.IntN(4)) {
-		for _, s := range specs[:len(specs)/int(1+again)] {
-			specs = append(specs, s.In(2+again).OnStream(int64(again)))
-		}
-	}
-	return specs
-}
-
 // Launches returns n operations on the streams of two devices, some with a launch.
 func Launches(r *rand.Rand, n int) []op.Entry {
 	entries := make([]op.Entry, n)
@@ -150,39 +121,6 @@ func Launches(r *rand.Rand, n int) []op.Entry {
 	return entries
 }
 
-// CollectiveParts returns up to 59 parts of collectives on four ranks. Some lack a start, a size or a sequence number, and
-// some are no collectives.
-func CollectiveParts(r *rand.Rand) []op.Entry {
-	parts := make([]op.Entry, r.IntN(60))
-	for i := range parts {
-		p := &parts[i]
-		name := Pick(r, "all_reduce", "broadcast", "all_gather")
-		*p = op.Entry{
-			Operation: "nccl:" + name, Kind: op.KindCollective, DeviceID: "cuda:0", Rank: op.Known(r.Int64N(4)),
-			Duration: r.Int64N(100), Collective: &op.Collective{Name: name, Group: Pick(r, "", "dp")},
-		}
-		switch r.IntN(12) {
-		case 0:
-			p.Kind = op.KindCompute
-		case 1:
-			p.Side = op.SideHost
-		}
-		if r.IntN(8) > 0 {
-			p.Start = op.Known(r.Int64N(100))
-		}
-		if r.IntN(3) > 0 {
-			p.MemoryBytes = op.Known(r.Int64N(3) * 64)
-		}
-		if r.IntN(4) > 0 {
-			p.Collective.Sequence = op.Known(r.Int64N(4))
-		}
-		if r.IntN(2) == 0 {
-			p.Collective.GroupSize = op.Known(1 + r.Int64N(6)) // possibly more than were read
-		}
-	}
-	return parts
-}
-
 // Simulation makes runs of operations on one device, one after the other, with lognormal durations.
 type Simulation struct {
 	Names []string
@@ -190,11 +128,9 @@ type Simulation struct {
 	// Between is the standard deviation of logarithms between runs, Within the deviation between operations of a run.
 	Between, Within float64
 	// Rho correlates the noise of an operation in a step with its noise in the step before.
-	Rho float64
-	// Tail is the inverse exponent of a Pareto distribution of longer steps; 0 turns it off.
-	Tail float64
-	// Drift is the relative slowdown of a run until its end.
-	Drift float64
+	Rho   float64
+	Tail  float64 // the inverse exponent of a Pareto distribution of longer steps; 0 turns it off
+	Drift float64 // the relative slowdown of a run until its end
 	// Slow is the factor of a slow state; 0 turns it off. A step changes the state with probability Switch.
 	Slow, Switch    float64
 	NoStart, NoStep bool

@@ -318,17 +318,6 @@ func Keys(s string) []key.Key {
 	return list
 }
 
-// RandomKeys returns some of the keys of -by.
-func RandomKeys(r *rand.Rand) (list []key.Key) {
-	for _, name := range []string{"operation", "kind", "device", "rank", "shape", "step", "root", "trace", "error",
-		"attr:layer"} {
-		if r.IntN(4) == 0 {
-			list = append(list, Keys(name)...)
-		}
-	}
-	return list
-}
-
 // EqualKeys compares reports independently of how keys are stored.
 var EqualKeys = cmp.Options{cmp.AllowUnexported(key.Key{}), cmpopts.EquateEmpty()}
 

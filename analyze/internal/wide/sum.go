@@ -25,7 +25,9 @@ func (w *Sum) Add(v int64) {
 	}
 	w.lo += uint64(v)
 	if w.lo < uint64(v) {
-		w.carry()
+		if w.mid++; w.mid == 0 {
+			w.hi++
+		}
 	}
 }
 
@@ -35,12 +37,6 @@ func (w *Sum) Sub(v int64) {
 	w.lo, borrow = bits.Sub64(w.lo, uint64(max(v, 0)), 0)
 	w.mid, borrow = bits.Sub64(w.mid, 0, borrow)
 	w.hi -= borrow
-}
-
-func (w *Sum) carry() {
-	if w.mid++; w.mid == 0 {
-		w.hi++
-	}
 }
 
 // AddSquare adds v×v.

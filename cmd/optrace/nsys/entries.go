@@ -2,7 +2,6 @@ package nsys
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"strconv"
@@ -40,17 +39,11 @@ func (t *tables) addToSession(numbers ...int64) {
 	}
 }
 
-// id returns the n-th span id, from 0; zero for -1.
-func id(n int) (id op.SpanID) {
-	binary.BigEndian.PutUint64(id[:], uint64(n+1))
-	return id
-}
-
 func (r *reader) begin(name string, n, parent int, start, end int64) {
 	b := r.build
 	b.Reset()
 	b.Str(attrkey.Name, name)
-	b.SetIDs(r.trace, id(n), id(parent))
+	b.SetIDs(r.trace, profiler.SpanID(n), profiler.SpanID(parent))
 	b.SetTime(opfile.UnixTime(r.base, start), end-start)
 }
 
@@ -106,9 +99,15 @@ func (r *reader) device(table string, v []sqlite.Value) (*op.Entry, error) {
 	case kernelTable:
 		kernel = r.kernel(own[0], own[1])
 	case copyTable:
-		kernel.name = copyName(own[1], own[2], own[3])
+		kernel.name = "Memcpy " + numbered(copyKinds, own[1].Int, "kind")
+		if from, to := own[2], own[3]; from.Kind != sqlite.Null && to.Kind != sqlite.Null {
+			kernel.name += fmt.Sprintf(" (%s -> %s)", memoryName(from), memoryName(to))
+		}
 	case setTable:
-		kernel.name = setName(own[1])
+		kernel.name = "Memset"
+		if own[1].Kind != sqlite.Null {
+			kernel.name += " (" + memoryName(own[1]) + ")"
+		}
 	case graphTable:
 		kernel = kernelName{fmt.Sprintf("CUDA graph %d", own[0].Int), op.KindCompute, op.RuleDefault}
 	}
@@ -173,7 +172,7 @@ func (r *reader) launched(e *op.Entry, call *launch) {
 	e.Attrs = append(attrs, r.threads[call.thread].id...)
 	r.setStep(e, r.threads[call.thread].process, call.start)
 	if call.at >= 0 {
-		e.LaunchedBy, e.LaunchSpanID = r.symbols.Text(r.ranges[call.at].Name), id(int(call.at))
+		e.LaunchedBy, e.LaunchSpanID = r.symbols.Text(r.ranges[call.at].Name), profiler.SpanID(int(call.at))
 		e.Path = r.around.Path(call.at, call.start)
 		e.Phase = r.around.Phase(call.at, call.start)
 	}
@@ -190,7 +189,7 @@ func (r *reader) outside(call *launch) *op.Entry {
 		Operation: name, Side: op.SideHost, Start: r.eras.Tame(opfile.UnixTime(r.base, call.start)), Duration: call.dur, Attrs: th.id,
 	}
 	if call.at >= 0 {
-		e.TraceID, e.ParentSpanID = r.trace, id(int(call.at))
+		e.TraceID, e.ParentSpanID = r.trace, profiler.SpanID(int(call.at))
 	}
 	if rank, ok := r.ranks[th.process]; ok {
 		e.Rank = op.Known(rank)
@@ -295,21 +294,6 @@ var (
 	}
 	memoryKinds = []string{"Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static"}
 )
-
-func copyName(kind, from, to sqlite.Value) string {
-	name := numbered(copyKinds, kind.Int, "kind")
-	if from.Kind == sqlite.Null || to.Kind == sqlite.Null {
-		return "Memcpy " + name
-	}
-	return fmt.Sprintf("Memcpy %s (%s -> %s)", name, memoryName(from), memoryName(to))
-}
-
-func setName(kind sqlite.Value) string {
-	if kind.Kind == sqlite.Null {
-		return "Memset"
-	}
-	return "Memset (" + memoryName(kind) + ")"
-}
 
 func memoryName(kind sqlite.Value) string { return numbered(memoryKinds, kind.Int, "memory") }
 

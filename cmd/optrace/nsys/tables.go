@@ -59,13 +59,12 @@ type timeRange struct {
 }
 
 type launch struct {
-	correlation int64
-	start, dur  int64
-	name        int64 // its text, or 0
-	thread      uint32
-	at          int32 // the range around it, or -1
-	matched     bool  // an operation of a device has its correlation id
-	worked      int64 // the end of its last operation
+	correlation, start, dur int64
+	name                    int64 // its text, or 0
+	thread                  uint32
+	at                      int32 // the range around it, or -1
+	matched                 bool  // an operation of a device has its correlation id
+	worked                  int64 // the end of its last operation
 }
 
 type thread struct {
@@ -73,8 +72,7 @@ type thread struct {
 	attrs, id []op.Attr
 }
 
-// threadBits are the bits of a globalTid for the thread.
-const threadBits = 0xffffff
+const threadBits = 0xffffff // the bits of a globalTid for the thread
 
 // processOf returns the globalPid of a globalTid.
 func processOf(globalTid int64) int64 { return globalTid &^ threadBits }
@@ -108,8 +106,7 @@ func (t *tables) symbol(raw []byte) uint32 {
 	return t.symbols.Add(raw)
 }
 
-// textBytes is the memory of a text beside its bytes: headers and its share of an index.
-const textBytes = 64
+const textBytes = 64 // the memory of a text beside its bytes: headers and its share of an index
 
 // readTables reads all but the rows of devices, and their processes. It reports false when the consumer
 // wants no more.

@@ -34,15 +34,9 @@ func (v *intervals) add(start, end int64) (more int64) {
 		after++
 	}
 	v.list = slices.Replace(v.list, first, after, joined)
-	if len(v.list) > v.most {
-		v.forget()
+	if half := len(v.list) / 2; len(v.list) > v.most { // merge the older half
+		v.list[half].start = v.list[0].start
+		v.list = slices.Delete(v.list, 0, half)
 	}
 	return more
-}
-
-// forget merges the older half of the intervals.
-func (v *intervals) forget() {
-	half := len(v.list) / 2
-	v.list[half].start = v.list[0].start
-	v.list = slices.Delete(v.list, 0, half)
 }

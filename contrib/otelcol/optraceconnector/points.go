@@ -4,8 +4,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 
-	"github.com/lightstep/go-expohisto/structure"
-
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/op"
@@ -123,7 +121,13 @@ func (w *writer) histogram(s *series) {
 	p.SetZeroCount(s.duration.ZeroCount())
 	p.SetMin(s.duration.Min())
 	p.SetMax(s.duration.Max())
-	buckets(s.duration.Positive(), p.Positive())
+	from := s.duration.Positive()
+	counts := make([]uint64, from.Len())
+	for i := range counts {
+		counts[i] = from.At(uint32(i))
+	}
+	p.Positive().SetOffset(from.Offset())
+	p.Positive().BucketCounts().FromRaw(counts)
 	for _, x := range s.exemplars {
 		e := p.Exemplars().AppendEmpty()
 		e.SetTraceID(x.trace)
@@ -132,13 +136,4 @@ func (w *writer) histogram(s *series) {
 		e.SetDoubleValue(float64(x.ns) / 1e9)
 	}
 	s.exemplars = s.exemplars[:0]
-}
-
-func buckets(from *structure.Buckets, to pmetric.ExponentialHistogramDataPointBuckets) {
-	to.SetOffset(from.Offset())
-	counts := make([]uint64, from.Len())
-	for i := range counts {
-		counts[i] = from.At(uint32(i))
-	}
-	to.BucketCounts().FromRaw(counts)
 }

@@ -23,15 +23,14 @@ type series struct {
 	overflow bool // shared by operations beyond the limits
 	start    pcommon.Timestamp
 
-	duration    structure.Float64 // in seconds
-	durationNS  sum
-	memory      sum
-	flops       float64
-	knowsMemory bool // of at least one operation
-	knowsFLOPs  bool
-	busyNS      int64
-	busy        intervals
-	exemplars   []exemplar
+	duration           structure.Float64 // in seconds
+	durationNS, memory sum
+	flops              float64
+	knowsMemory        bool // of at least one operation
+	knowsFLOPs         bool
+	busyNS             int64
+	busy               intervals
+	exemplars          []exemplar
 }
 
 // exemplar is an operation linked from a series.

@@ -84,8 +84,7 @@ type rank struct {
 // lastPass is the number and the end of a rank's last pass, 0 if unknown.
 type lastPass struct{ number, end int64 }
 
-// maxRanks bounds the ranks whose passes are counted.
-const maxRanks = 1 << 16
+const maxRanks = 1 << 16 // bounds the ranks whose passes are counted
 
 // Records reads a file. name names src in errors, and m selects further attributes; nil is the conventions.
 //
@@ -292,5 +291,4 @@ func traceOf(request string) (id op.TraceID) {
 	return id
 }
 
-// requestName is the name of the spans of requests of Dynamo's frontend.
-const requestName = "http-request"
+const requestName = "http-request" // the name of the spans of requests of Dynamo's frontend

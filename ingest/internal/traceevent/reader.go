@@ -15,8 +15,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// argsDepth is the number of brackets around the arguments of an event.
-const argsDepth = 2
+const argsDepth = 2 // the number of brackets around the arguments of an event
 
 // starts matches where reading goes on behind damage: a document, and an event or the end of the events.
 var starts = regexp.MustCompile(`(\{\s*"(?:traceEvents|` + members + `)"\s*:|\n\[\s*` + event + `)|(` + event +
@@ -179,10 +178,8 @@ type Event struct {
 	Thread op.Int
 	// Start and Duration are in nanoseconds. The writer chooses the origin of Start.
 	Start, Duration op.Int
-	// Args is the text of a JSON object, nil if missing.
-	Args []byte
-	// ArgsRead is set if the function given to ReadArgs has read Args.
-	ArgsRead bool
+	Args            []byte // the text of a JSON object, nil if missing
+	ArgsRead        bool   // set if the function given to ReadArgs has read Args
 }
 
 type decoder struct {

@@ -27,28 +27,26 @@ type Builder struct {
 	seen  signs
 	from  [numFields]family // the family that set each field
 	// inputs, inputDims and outputDims back the entry's shapes.
-	inputs                []op.Shape
-	inputDims, outputDims []int64
-	outputTruncated       bool
-	spare                 shapeList // spare buffers for inputs
-	dims                  []int64   // of the current shape
-	dtypes                []op.DType
-	attrs                 []op.Attr
-	index, further        opmodel.AttrIndex // of the span's attributes, and of its links' and events'
-	links                 []op.Link
-	extra                 op.Extra
-	exception             string // the text of an exception event
-	scopeOf               *op.Scope
-	resource              *op.Resource
-	listTexts             intern.Table
-	listText              []byte
-	written               attrWriter // the attributes that a writer restores
-	spanName              string
-	deviceType            string
-	deviceIndex           op.Int
-	deviceMemory          op.Int
-	kindRule              op.KindRule
-	unknown               string // the field that does not follow from the shape
+	inputs                    []op.Shape
+	inputDims, outputDims     []int64
+	outputTruncated           bool
+	spare                     shapeList // spare buffers for inputs
+	dims                      []int64   // of the current shape
+	dtypes                    []op.DType
+	attrs                     []op.Attr
+	index, further            opmodel.AttrIndex // of the span's attributes, and of its links' and events'
+	links                     []op.Link
+	extra                     op.Extra
+	exception                 string // the text of an exception event
+	scopeOf                   *op.Scope
+	resource                  *op.Resource
+	listTexts                 intern.Table
+	listText                  []byte
+	written                   attrWriter // the attributes that a writer restores
+	spanName, deviceType      string
+	deviceIndex, deviceMemory op.Int
+	kindRule                  op.KindRule
+	unknown                   string // the field that does not follow from the shape
 
 	service, scope checked
 

@@ -21,9 +21,6 @@ func (m *Mapping) KeepAll() {
 	}
 }
 
-// KeepsAll reports whether m, which may be nil, keeps everything.
-func KeepsAll(m *Mapping) bool { return m != nil && m.all }
-
 // KeepsOfRequest reports whether recorders keep an attribute of a span other than an operation. m may be nil.
 func KeepsOfRequest(m *Mapping, key string, empty bool) bool {
 	if m != nil && m.all {
@@ -77,7 +74,7 @@ func inherited(key, service string, s *op.Scope, r *op.Resource) *op.Attr {
 }
 
 // KeepsAll reports whether everything is kept. The caller then fills in [Builder.Extra].
-func (b *Builder) KeepsAll() bool { return KeepsAll(b.mapping) }
+func (b *Builder) KeepsAll() bool { return b.mapping != nil && b.mapping.all }
 
 // Extra returns the rest of the span, for the caller to fill in between Reset and Entry under KeepsAll.
 func (b *Builder) Extra() *op.Extra { return &b.extra }

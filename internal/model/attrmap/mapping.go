@@ -97,10 +97,9 @@ const torchPrefix = "pytorch."
 // A nil *Mapping has the conventions only. A complete Mapping is safe for concurrent use.
 type Mapping struct {
 	added map[string]*target
-	kept  []string // see Keep
-	all   bool     // see KeepAll
-	// spans are the targets of spans other than operations, see [Want].Spans, nil without any.
-	spans *targets
+	kept  []string                // see Keep
+	all   bool                    // see KeepAll
+	spans *targets                // the targets of spans other than operations, see [Want].Spans, nil without any
 	hold  func(bytes int64) error // see Holding
 }
 
@@ -238,8 +237,7 @@ func (s signs) isOperation() bool {
 
 // Want lists the parts of an input's records that a consumer needs.
 type Want struct {
-	// Keep has the keys of attributes for entries, see [Mapping.Keep].
-	Keep []string
+	Keep []string // has the keys of attributes for entries, see [Mapping.Keep]
 	// Spans has the keys, fewer than a hundred, of further attributes for spans other than operations.
 	Spans []string
 	// Partials asks for files of partial results, each as an [op.Partial].

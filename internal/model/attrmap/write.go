@@ -29,11 +29,10 @@ func Attrs(e *op.Entry) []op.Attr {
 }
 
 type attrWriter struct {
-	attrs []op.Attr
-	given []op.Attr
-	found op.Warning    // in given
-	texts *intern.Table // of values; nil makes new texts
-	text  []byte        // of one value
+	attrs, given []op.Attr
+	found        op.Warning    // in given
+	texts        *intern.Table // of values; nil makes new texts
+	text         []byte        // of one value
 }
 
 func (w *attrWriter) write(e *op.Entry) {

@@ -6,8 +6,7 @@ import "unsafe"
 
 // Table numbers distinct values in the order of their first appearance. The zero value is ready to use.
 type Table[K comparable] struct {
-	// Values holds the values by number.
-	Values []K
+	Values []K // holds the values by number
 
 	ids     map[K]int32
 	last    int32 // the last number returned: neighbours share many values

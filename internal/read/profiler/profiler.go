@@ -4,10 +4,12 @@ package profiler
 
 import (
 	"cmp"
+	"encoding/binary"
 	"math/bits"
 	"slices"
 
 	"github.com/optrace/optrace/internal/text/intern"
+	"github.com/optrace/optrace/op"
 )
 
 // Interval is a time span on a thread. Without a duration it is the instant of its start.
@@ -182,8 +184,7 @@ type Symbols struct {
 
 const recentBits = 12
 
-// symbolBytes is the memory of a text beside its bytes: its headers and its share of slack.
-const symbolBytes = 56
+const symbolBytes = 56 // the memory of a text beside its bytes: its headers and its share of slack
 
 // Bytes returns the memory of the texts.
 func (s *Symbols) Bytes() int64 { return s.bytes }
@@ -226,4 +227,10 @@ func (s *Symbols) Text(n uint32) string {
 		return ""
 	}
 	return s.texts[n]
+}
+
+// SpanID returns the id of the i-th operation, zero for -1.
+func SpanID(i int) (id op.SpanID) {
+	binary.BigEndian.PutUint64(id[:], uint64(i+1))
+	return id
 }

@@ -30,8 +30,7 @@ type Ranges struct {
 	bytes int              // of these
 }
 
-// maxPaths bounds the bytes of cached paths.
-const maxPaths = 4 << 20
+const maxPaths = 4 << 20 // bounds the bytes of cached paths
 
 // Intervals returns the intervals of the first n ranges.
 func (s *Ranges) Intervals(n int) Intervals {

@@ -22,11 +22,10 @@ import (
 type Cache[V any] struct {
 	maxBytes int // 0 turns the cache off
 
-	seeds seeds
-	slots []slot[V] // the length is a power of two
-	used  int
-	bytes int
-	full  bool
+	seeds       seeds
+	slots       []slot[V] // the length is a power of two
+	used, bytes int
+	full        bool
 
 	gate gate
 }
@@ -71,7 +70,10 @@ func (c *Cache[V]) Lookup(k *Key) (value *V, add bool) {
 	}
 	if review {
 		if c.gate.review(c.full) {
-			c.empty()
+			c.slots = nil
+			c.used = 0
+			c.bytes = 0
+			c.full = false
 		}
 		if c.gate.skip > 0 {
 			return nil, false
@@ -166,13 +168,6 @@ func (c *Cache[V]) grow() {
 			c.insert(s)
 		}
 	}
-}
-
-func (c *Cache[V]) empty() {
-	c.slots = nil
-	c.used = 0
-	c.bytes = 0
-	c.full = false
 }
 
 // Strings is a direct-mapped cache of encoded strings, such as devices. It is not safe for concurrent use.
@@ -280,7 +275,7 @@ func (s *seeds) of(k *Key) (f fingerprint, ok bool) {
 		key := nameAt ^ uint64(len(name))<<lengthAt ^ uint64(typ)<<typeAt
 		// A value has only one of the three.
 		value := number ^ textAt ^ uint64(len(text))<<lengthAt ^ uint64(list)
-		if k.Varying.Is(i) {
+		if v := k.Varying; i == v.Step || i == v.Device || i == v.Launch {
 			value = 0
 		}
 		a = fold(a^value, s[2]^key)

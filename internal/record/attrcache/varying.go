@@ -43,9 +43,6 @@ func onlyIndex(index, i int, usable bool) int {
 	return ambiguous
 }
 
-// Is reports whether the attribute at index i varies.
-func (v Varying) Is(i int) bool { return i == v.Step || i == v.Device || i == v.Launch }
-
 // Sorted returns the indexes in order. The number of attributes, n, stands for a negative index.
 func (v Varying) Sorted(n int) [3]int {
 	var in [3]int

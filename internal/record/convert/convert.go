@@ -76,12 +76,9 @@ func (c *Converter) Entry(v *span.Data, r span.Root) (*op.Entry, bool) {
 func (c *Converter) Ancestor(v *span.Data) *op.Span {
 	start, duration, _ := spanTime(v.Start, v.End)
 	c.span = op.Span{
-		Name:    v.Name,
-		TraceID: v.TraceID(), SpanID: v.SpanID(), ParentSpanID: v.ParentID(),
-		RemoteParent: v.Parent.IsRemote(),
-		Start:        start, Duration: max(0, duration),
-		Service: c.Resource(v.Resource).Service,
-		Failed:  v.Failed(),
+		Name: v.Name, TraceID: v.TraceID(), SpanID: v.SpanID(), ParentSpanID: v.ParentID(),
+		RemoteParent: v.Parent.IsRemote(), Start: start, Duration: max(0, duration),
+		Service: c.Resource(v.Resource).Service, Failed: v.Failed(),
 	}
 	c.span.Attrs = c.requestAttrs(v.Attrs)
 	c.span.Extra = opmodel.Dropped(int64(v.DroppedLinks + max(0, len(v.Links)-op.MaxLinks)))
@@ -170,17 +167,12 @@ func (c *Converter) Resource(r *resource.Resource) *op.Resource {
 	if c.resources == nil || len(c.resources) >= maxCachedResources {
 		c.resources = make(map[*resource.Resource]*op.Resource)
 	}
-	res := convertResource(span.BoundResource(r))
-	c.resources[r] = res
-	return res
-}
-
-func convertResource(r *resource.Resource) *op.Resource {
 	res := &op.Resource{}
 	var index opmodel.AttrIndex
-	for _, kv := range r.Attributes() {
+	for _, kv := range span.BoundResource(r).Attributes() {
 		opmodel.SetResourceAttr(res, &index, attrOf(kv))
 	}
+	c.resources[r] = res
 	return res
 }
 

@@ -84,21 +84,16 @@ func (e *Exporter) Export(n int) func(exported int, err error) {
 		e.exported.Add(ctx, int64(exported), e.set)
 		outcome := e.set
 		if err != nil {
-			attrs := append(append([]attribute.KeyValue(nil), e.attrs...), errorType(err))
+			class := "write_failed"
+			if typed := interface{ ErrorType() string }(nil); errors.As(err, &typed) {
+				class = typed.ErrorType()
+			}
+			attrs := append(append([]attribute.KeyValue(nil), e.attrs...), semconv.ErrorTypeKey.String(class))
 			outcome = metric.WithAttributeSet(attribute.NewSet(attrs...))
 			e.exported.Add(ctx, int64(n-exported), outcome)
 		}
 		e.duration.Record(ctx, time.Since(start).Seconds(), outcome)
 	}
-}
-
-// errorType returns the attribute for the class of err, by its ErrorType method if it has one.
-func errorType(err error) attribute.KeyValue {
-	var typed interface{ ErrorType() string }
-	if errors.As(err, &typed) {
-		return semconv.ErrorTypeKey.String(typed.ErrorType())
-	}
-	return semconv.ErrorTypeKey.String("write_failed")
 }
 
 // Counts are a processor's spans taken, exported and lost, spans and sums forgotten, and parents lost.

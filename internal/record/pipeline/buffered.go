@@ -27,13 +27,12 @@ type buffered struct {
 }
 
 type shard struct {
-	mu       sync.Mutex
-	enc      encoding.Encoder
-	buffer   *encoding.Batch // nil while empty
-	stopped  bool
-	recorded uint64
-	skipped  uint64
-	_        [64]byte // keeps shards on cache lines of their own
+	mu                sync.Mutex
+	enc               encoding.Encoder
+	buffer            *encoding.Batch // nil while empty
+	stopped           bool
+	recorded, skipped uint64
+	_                 [64]byte // keeps shards on cache lines of their own
 }
 
 // MinMaxBytes is the smallest bound of all buffers.
@@ -69,7 +68,9 @@ func NewBuffered(out Output, cfg Config, errs *observ.Errors) Pipeline {
 			if err := p.writeAll(ctx); err != nil {
 				return err
 			}
-			return p.settle(ctx)
+			ctx, cancel := p.attempt(ctx)
+			defer cancel()
+			return p.out.Sink.Settle(ctx) // the records that it holds back for the next batch
 		},
 		end: func(ctx context.Context) error {
 			defer p.dropRest()
@@ -198,13 +199,6 @@ func (p *buffered) writeAll(ctx context.Context) error {
 		first = fmt.Errorf("optrace: writing operations: %w", ctx.Err())
 	}
 	return first
-}
-
-// settle writes the records that the sink holds back for the next batch.
-func (p *buffered) settle(ctx context.Context) error {
-	ctx, cancel := p.attempt(ctx)
-	defer cancel()
-	return p.out.Sink.Settle(ctx)
 }
 
 // write hands b to the sink, or back to the waiting buffers if the sink stays busy.

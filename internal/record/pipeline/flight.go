@@ -27,15 +27,14 @@ type Flight struct {
 	format encoding.Joiner
 	cfg    Config
 
-	mu        sync.Mutex
-	enc       encoding.Encoder
-	scratch   *encoding.Batch // holds one record at a time
-	entries   history
-	ancestors history
-	sequence  uint64 // orders the records of both
-	counts    Stats
-	stopped   bool
-	ended     bool // spans being written count as dropped
+	mu                 sync.Mutex
+	enc                encoding.Encoder
+	scratch            *encoding.Batch // holds one record at a time
+	entries, ancestors history
+	sequence           uint64 // orders the records of both
+	counts             Stats
+	stopped            bool
+	ended              bool // spans being written count as dropped
 
 	signals chan os.Signal
 }
@@ -52,12 +51,9 @@ const (
 func NewFlight(out Output, format encoding.Joiner, cfg Config, errs *observ.Errors) *Flight {
 	part := int(min(maxPart, cfg.MaxBytes/minParts))
 	p := &Flight{
-		out: out, format: format, cfg: cfg,
-		scratch:   encoding.NewBatch(0),
-		enc:       format.NewEncoder(out.Mapping, min(encoding.DefaultCacheBytes, cfg.CacheBytes)),
-		entries:   history{partSize: part},
-		ancestors: history{partSize: part},
-		signals:   make(chan os.Signal, 1),
+		out: out, format: format, cfg: cfg, scratch: encoding.NewBatch(0),
+		enc:     format.NewEncoder(out.Mapping, min(encoding.DefaultCacheBytes, cfg.CacheBytes)),
+		entries: history{partSize: part}, ancestors: history{partSize: part}, signals: make(chan os.Signal, 1),
 	}
 	p.worker = newWorker(errs, cfg.ExportTimeout, func() uint64 { st := p.Stats(); return st.Written + st.Dropped })
 	if len(cfg.Signals) > 0 {

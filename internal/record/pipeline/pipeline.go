@@ -92,13 +92,12 @@ type Output struct {
 }
 
 type worker struct {
-	wake    chan struct{} // holds one
-	flushes chan flushRequest
-	stopReq chan flushRequest
-	done    chan struct{} // closed at its end
-	errs    *observ.Errors
-	ctx     context.Context // bounds work without a waiting caller
-	cancel  context.CancelFunc
+	wake             chan struct{} // holds one
+	flushes, stopReq chan flushRequest
+	done             chan struct{} // closed at its end
+	errs             *observ.Errors
+	ctx              context.Context // bounds work without a waiting caller
+	cancel           context.CancelFunc
 	// A stop without a deadline waits while progress, the spans taken by the exporter, changes within timeout.
 	timeout  time.Duration
 	progress func() uint64

@@ -68,12 +68,10 @@ type sum struct {
 
 const (
 	// maxOps bounds the events on one root, and maxNames the bytes of their names. The rest is attrkey.PrunedOthers.
-	maxOps   = 128
-	maxNames = 32 << 10
-	// maxShardBytes bounds the memory of a shard.
-	maxShardBytes = 1 << 20
-	// sumBytes is about the memory of a sum without names, with its part of a map.
-	sumBytes = 24 + 2*(32+8)
+	maxOps        = 128
+	maxNames      = 32 << 10
+	maxShardBytes = 1 << 20       // bounds the memory of a shard
+	sumBytes      = 24 + 2*(32+8) // about the memory of a sum without names, with its part of a map
 )
 
 // New returns a Pruner of operations shorter than threshold, except for the share ratio of them.
@@ -246,8 +244,7 @@ func (p *Pruner) summarise(s sdktrace.ReadOnlySpan) sdktrace.ReadOnlySpan {
 	}
 	added := events[first:]
 	slices.SortFunc(added, func(a, b sdktrace.Event) int {
-		return cmp.Or(
-			cmp.Compare(a.Attributes[0].Value.AsString(), b.Attributes[0].Value.AsString()),
+		return cmp.Or(cmp.Compare(a.Attributes[0].Value.AsString(), b.Attributes[0].Value.AsString()),
 			cmp.Compare(a.Attributes[1].Value.AsString(), b.Attributes[1].Value.AsString()))
 	})
 	return &summarisedSpan{ReadOnlySpan: s, events: events}

@@ -14,11 +14,10 @@ type Table[K comparable, V any] struct {
 }
 
 type item[K comparable, V any] struct {
-	key   K
-	value V
-	bytes int
-	// chances is the number of times that Evict passes the item: two after a use, one after Add.
-	chances uint8
+	key     K
+	value   V
+	bytes   int
+	chances uint8 // the number of times that Evict passes the item: two after a use, one after Add
 }
 
 const (

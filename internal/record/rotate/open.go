@@ -21,8 +21,7 @@ var errSymlink = errors.New("is a symbolic link to a regular or a missing file")
 // errPlanted refuses another user's file in a directory such as /tmp.
 var errPlanted = errors.New("belongs to another user, in a directory where everybody may create files")
 
-// openAttempts bounds the attempts to open a file that others create and remove meanwhile.
-const openAttempts = 100
+const openAttempts = 100 // bounds the attempts to open a file that others create and remove meanwhile
 
 // openAppending opens or creates the file at path. It follows symbolic links to devices and pipes only.
 func openAppending(path string) (*os.File, error) {

@@ -17,9 +17,8 @@ import (
 const (
 	// DefaultBytes is the default bound of a Cache.
 	DefaultBytes = 12 << 20
-	// maxSlots is the size of a table, a power of two, enough for a graph of thousands of operations.
-	maxSlots = 8192
-	ways     = 4 // the number of slots for a shape
+	maxSlots     = 8192 // the size of a table, a power of two, enough for a graph of thousands of operations
+	ways         = 4    // the number of slots for a shape
 	// maxEntry is the largest memory of a kept attribute with its slot: five inputs with four dimensions.
 	maxEntry = 768
 )
@@ -56,8 +55,7 @@ type table struct {
 	entries atomic.Pointer[[]atomic.Pointer[entry]] // nil before the first use
 }
 
-// off is the number of slots of a table that stays empty.
-const off = -1
+const off = -1 // the number of slots of a table that stays empty
 
 type entry struct {
 	key string

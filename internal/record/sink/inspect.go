@@ -264,10 +264,6 @@ const (
 
 var errBreakerOpen = errors.New("traces export: not writing, the last writes failed")
 
-func (b *breaker) allows(now time.Time) bool {
-	return b.failures < maxFailures || !now.Before(b.retryAt)
-}
-
 func (b *breaker) failed(now time.Time) {
 	b.failures++
 	if b.failures < maxFailures {

@@ -213,7 +213,7 @@ func (s *Sink) write(o *inflight) error {
 		s.account(o, 0, "shutdown", ErrShutdown)
 		return ErrShutdown
 	}
-	if !s.breaker.allows(time.Now()) {
+	if s.breaker.failures >= maxFailures && time.Now().Before(s.breaker.retryAt) {
 		s.account(o, 0, "write_failed", errBreakerOpen)
 		return errBreakerOpen
 	}

@@ -38,8 +38,7 @@ func attributeBytes(attrs []attribute.KeyValue) int {
 	return len(attrs)*int(unsafe.Sizeof(attribute.KeyValue{})) + Memory(attrs)
 }
 
-// minList is about the smallest size of a list.
-const minList = 16
+const minList = 16 // about the smallest size of a list
 
 // valueMemory returns about the number of bytes that a value refers to: a text, or a list as an array.
 func valueMemory(v *attribute.Value, depth int) int {

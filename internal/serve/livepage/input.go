@@ -111,8 +111,7 @@ func (w *Writer) Add(rec op.Record, err *op.SyntaxError) {
 	}
 }
 
-// longText is the length above which texts are cut, because a window may have one text per record.
-const longText = 256
+const longText = 256 // the length above which texts are cut, because a window may have one text per record
 
 // ShortText returns text, or the beginning of a long text and a hash.
 func ShortText(text string) string {

@@ -33,18 +33,15 @@ import (
 //
 // Set its fields before the first request. It is safe for concurrent use.
 type Page struct {
-	Window *Window
-	// Title names the inputs.
-	Title string
-	// Version is the version of the program.
-	Version string
+	Window  *Window
+	Title   string // names the inputs
+	Version string // the version of the program
 	// Fill is called before each read of the window, to add pending records, never concurrently; it may be nil.
 	Fill func()
 	// Since returns the report since the start, for ?format=json&since=start; it may be nil.
 	Since func() *analyze.Report
 
-	// run is held while an answer is computed, never while it is written.
-	run     sync.Mutex
+	run     sync.Mutex // held while an answer is computed, never while it is written
 	built   built
 	sending sending
 }
@@ -57,11 +54,9 @@ type built struct {
 	took    time.Duration
 }
 
-// maxGroups bounds the rows of a table; further groups share one.
-const maxGroups = 1000
+const maxGroups = 1000 // bounds the rows of a table; further groups share one
 
-// maxPause bounds the delay of data behind the window when reports are slow.
-const maxPause = 5 * time.Second
+const maxPause = 5 * time.Second // bounds the delay of data behind the window when reports are slow
 
 // ServeHTTP implements http.Handler.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -284,8 +279,7 @@ func (p *Page) options(v *view, r *analyze.Report) html.Options {
 	return html.Options{Title: titleOf(r.Forest, p.Title), Version: p.Version, Live: true, Notes: []html.Note{p.Window.note(v.lost)}}
 }
 
-// maxServices bounds the services named in the title.
-const maxServices = 3
+const maxServices = 3 // bounds the services named in the title
 
 // titleOf names the services of f in front of the inputs' title.
 func titleOf(f *trace.Forest, inputs string) string {

@@ -23,8 +23,7 @@ type sending struct {
 
 // Limits of answers being sent.
 const (
-	// maxSending bounds the bytes of answers beyond the first one.
-	maxSending = 64 << 20
+	maxSending = 64 << 20 // bounds the bytes of answers beyond the first one
 	// A client that does not take sendChunk bytes in chunkTime, or all within sendTime, is cut off.
 	sendChunk = 64 << 10
 	chunkTime = 10 * time.Second

@@ -12,7 +12,7 @@ import (
 
 // Read implements [analyze.Source], with one worker.
 func (v *view) Read(_ int, read func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error) error {
-	r := newReader()
+	r := entries.NewReader(nil, "")
 	for i, b := range v.blocks {
 		if err := read(0, 0, int64(i), b.read(r)); err != nil {
 			return err
@@ -31,8 +31,6 @@ func (v *view) Files() iter.Seq2[string, int64] {
 		}
 	}
 }
-
-func newReader() *entries.Reader { return entries.NewReader(nil, "") }
 
 // read yields the records of the block and the errors of unreadable ones.
 func (b *block) read(r *entries.Reader) iter.Seq2[op.Record, error] {
@@ -59,7 +57,7 @@ func (b *block) read(r *entries.Reader) iter.Seq2[op.Record, error] {
 // timeline returns the operations and spans of a view for a Chrome trace, or the error of ctx if it is done first.
 func (v *view) timeline(ctx context.Context) (*chrome.Timeline, error) {
 	var t chrome.Timeline
-	r := newReader()
+	r := entries.NewReader(nil, "")
 	for _, b := range v.blocks {
 		if err := ctx.Err(); err != nil {
 			return nil, err

@@ -12,10 +12,8 @@ import (
 
 // Limits bounds a Window.
 type Limits struct {
-	// Records bounds the operations and spans; 0 is DefaultRecords.
-	Records int
-	// Age bounds the time since a record came in; 0 is no limit.
-	Age time.Duration
+	Records int           // bounds the operations and spans; 0 is DefaultRecords
+	Age     time.Duration // bounds the time since a record came in; 0 is no limit
 	// Bytes bounds the memory of the records, as lines of entries. The memory of a report grows with it. 0 is
 	// DefaultBytes.
 	Bytes int64
@@ -48,8 +46,7 @@ type Window struct {
 // Lost counts records that fell out of a Window.
 type Lost struct {
 	Operations, Spans int64
-	// Other counts unreadable records, gaps and the like.
-	Other int64
+	Other             int64 // counts unreadable records, gaps and the like
 }
 
 // Add adds other numbers.
@@ -74,16 +71,14 @@ func (w *Window) AddLost(lost Lost) {
 type block struct {
 	at time.Time
 	// text holds entries and spans as entries JSON Lines. It starts with a header.
-	text       []byte
-	operations int
-	spans      int
+	text              []byte
+	operations, spans int
 	// others are other records, and errors the errors of unreadable ones.
 	others []op.Record
 	errors []*op.SyntaxError
 }
 
-// blockOverhead is about the size of a block without its text.
-const blockOverhead = 256
+const blockOverhead = 256 // about the size of a block without its text
 
 const otherSize = 128
 

@@ -37,7 +37,7 @@ func (e *errorLog) Write(line []byte) (int, error) {
 		e.omitted++
 		return len(line), nil
 	}
-	e.print(e.last)
+	fmt.Fprintln(e.to, e.last)
 	e.pause = time.AfterFunc(errorPause, e.resume)
 	return len(line), nil
 }
@@ -70,9 +70,7 @@ func (e *errorLog) printOmitted() bool {
 	if e.omitted == 0 {
 		return false
 	}
-	e.print(fmt.Sprintf("%s (the last of %d more in %v)", e.last, e.omitted, errorPause))
+	fmt.Fprintf(e.to, "%s (the last of %d more in %v)\n", e.last, e.omitted, errorPause)
 	e.omitted = 0
 	return true
 }
-
-func (e *errorLog) print(line string) { fmt.Fprintln(e.to, line) }

@@ -31,8 +31,7 @@ const (
 	// streams bounds the concurrent HTTP/2 requests of a connection, and streamBytes the unread bytes of each.
 	streams     = 16
 	streamBytes = 64 << 10
-	// grace is the time for open requests when a server ends.
-	grace = 2 * time.Second
+	grace       = 2 * time.Second // the time for open requests when a server ends
 )
 
 // Listen listens on a TCP address, for a bounded number of connections.

@@ -70,13 +70,12 @@ func PlantedIn(layout Layout) []Planted {
 
 // The size of a program.
 const (
-	trainRanks  = 4
-	trainSteps  = 12
-	trainLayers = 12
-	kernelNS    = 400_000
-	us          = 1_000
-	// usualTransfer is the time of a collective, as a part of a step.
-	usualTransfer = 0.05
+	trainRanks    = 4
+	trainSteps    = 12
+	trainLayers   = 12
+	kernelNS      = 400_000
+	us            = 1_000
+	usualTransfer = 0.05 // the time of a collective, as a part of a step
 )
 
 // piece is a part of a simulated run.
@@ -93,8 +92,7 @@ type piece struct {
 	sequence         int64 // of a collective, from 1
 }
 
-// epoch is the start of recordings, in Unix nanoseconds.
-const epoch = 1_700_000_000_000_000_000
+const epoch = 1_700_000_000_000_000_000 // the start of recordings, in Unix nanoseconds
 
 // program simulates the hosts and devices of a training run.
 type program struct {
@@ -122,7 +120,9 @@ func Twin(name string, layout Layout, strength float64, seed uint64) (with, with
 			}
 			continue
 		}
-		p.run()
+		for s := range trainSteps {
+			p.step(s)
+		}
 		out[i] = p.records(layout)
 		for _, x := range p.pieces {
 			ns[i] = max(ns[i], x.end)
@@ -237,12 +237,6 @@ func (p *program) collective(step int, stream int, ns float64, after [trainRanks
 	}
 	for _, x := range parts {
 		x.sequence = parts[0].sequence
-	}
-}
-
-func (p *program) run() {
-	for s := range trainSteps {
-		p.step(s)
 	}
 }
 

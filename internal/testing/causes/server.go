@@ -41,9 +41,8 @@ const (
 	sampleNS     = 30 * us
 	gapNS        = 150 * us // between steps
 	longGap      = 2_000 * us
-	// hostNS is the host's time within a step.
-	hostNS = (2+2*serverLayers)*launchNS + sampleNS
-	coldNS = 400_000 * us
+	hostNS       = (2+2*serverLayers)*launchNS + sampleNS // the host's time within a step
+	coldNS       = 400_000 * us
 )
 
 // client is a request to a server.
@@ -59,13 +58,12 @@ type client struct {
 // server simulates an engine that serves requests in the order of arrival. Arrivals do not wait for answers.
 type server struct {
 	program
-	mixed   bool // see ServerMixed
-	late    bool // a batch is formed after the host's time between steps, otherwise before
-	now     int64
-	waiting []*client
-	running []*client
-	steps   uint64
-	records []op.Record
+	mixed            bool // see ServerMixed
+	late             bool // a batch is formed after the host's time between steps, otherwise before
+	now              int64
+	waiting, running []*client
+	steps            uint64
+	records          []op.Record
 }
 
 // Serve returns the records of a server with a cause, and the durations of its requests by trace. left are the

@@ -1,4 +1,4 @@
-// Package fulldisk has a failing writer, for tests.
+// Package fulldisk has a failing writer and a limit of files, for tests.
 package fulldisk
 
 import "errors"
@@ -8,10 +8,8 @@ var Err = errors.New("disk full")
 
 // Writer accepts some bytes and then fails. The zero value fails at once.
 type Writer struct {
-	// Left counts the bytes to accept.
-	Left int
-	// Err is the error after that; nil means [Err].
-	Err error
+	Left int   // counts the bytes to accept
+	Err  error // the error after that; nil means [Err]
 }
 
 // Write implements io.Writer. It accepts as much of p as fits.

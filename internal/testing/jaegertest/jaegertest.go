@@ -31,14 +31,11 @@ var config string
 
 // Server is a Jaeger under test.
 type Server struct {
-	// Query is the address of its pages and of its API.
-	Query string
-	// OTLP is the address of its receiver for OTLP over HTTP.
-	OTLP string
+	Query string // the address of its pages and of its API
+	OTLP  string // the address of its receiver for OTLP over HTTP
 }
 
-// startTimeout bounds the time until Jaeger answers.
-const startTimeout = time.Minute
+const startTimeout = time.Minute // bounds the time until Jaeger answers
 
 // Start starts an empty Jaeger and stops it when the test ends.
 func Start(tb testing.TB) *Server {

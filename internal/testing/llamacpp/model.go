@@ -15,8 +15,7 @@ type Model struct {
 	Layers, Width, Hidden, Heads, Vocabulary, Context int
 }
 
-// alignment is the alignment of tensors in a GGUF file, in bytes.
-const alignment = 32
+const alignment = 32 // the alignment of tensors in a GGUF file, in bytes
 
 // The types of values in a GGUF file.
 const (

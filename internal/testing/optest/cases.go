@@ -325,8 +325,7 @@ type Case struct {
 	//	NestedLists     lists of lists, lists of mixed types and maps
 	//	LinkAttributes  attributes of links
 	Needs []string
-	// Want is nil if the span is no operation.
-	Want *op.Entry
+	Want  *op.Entry // nil if the span is no operation
 }
 
 // Has reports whether the case needs one of the features.

@@ -124,8 +124,7 @@ func RandomEntry(r *rand.Rand) *op.Entry {
 	}
 	if maybe() {
 		e.Collective = &op.Collective{Name: text(), Group: text(), GroupSize: number(), Sequence: number(),
-			PeerRank:   number(),
-			InElements: number(), OutElements: number()}
+			PeerRank: number(), InElements: number(), OutElements: number()}
 	}
 	if maybe() {
 		e.AdjustedCount = 1 + r.ExpFloat64()
@@ -174,39 +173,11 @@ func randomAttrs(r *rand.Rand) (attrs []op.Attr) {
 	return attrs
 }
 
-// Scribble overwrites all memory that e refers to.
-func Scribble(e *op.Entry) {
-	for _, s := range append(e.InputShapes, e.OutputShape) {
-		for i := range s {
-			s[i] = -99
-		}
-	}
-	clear(e.InputShapes)
-	clear(e.InputDTypes)
-	clear(e.Attrs)
-	for _, l := range e.Links {
-		if l.Extra != nil {
-			clear(l.Extra.Attrs)
-			*l.Extra = op.LinkExtra{}
-		}
-	}
-	clear(e.Links)
-	if e.Extra != nil {
-		clear(e.Extra.Scope.Attrs)
-		clear(e.Extra.Events[0].Attrs)
-		clear(e.Extra.Events)
-	}
-	if e.Collective != nil {
-		*e.Collective = op.Collective{Name: "scribble"}
-	}
-}
-
 // hostileTexts are texts that break out of careless formats.
 var hostileTexts = []string{
 	"matmul", "", "a;b c\nd", "</script><script>", "]]>", "\u2028\u2029", "=1+1", "'quoted'", "-minus", "@at", "\t",
-	"\x1b]0;title\x07",
-	"\u202emul", "a\"b\\c", "a,b\r\nc", "\x00\x7f", "../../x", "CON", "{{.}}", "__proto__", "[[1,2]]", "null", "4",
-	"矩阵乘法", "\xff",
+	"\x1b]0;title\x07", "\u202emul", "a\"b\\c", "a,b\r\nc", "\x00\x7f", "../../x", "CON", "{{.}}", "__proto__",
+	"[[1,2]]", "null", "4", "矩阵乘法", "\xff",
 }
 
 // FuzzEntries fuzzes check with valid entries of arbitrary texts, times and numbers.
@@ -276,8 +247,7 @@ func Mutants(t *testing.T, n int, sample []byte, read func(text []byte) Found) {
 	}
 }
 
-// cutOff describes a mutant that is the beginning of the sample.
-const cutOff = "cut off"
+const cutOff = "cut off" // describes a mutant that is the beginning of the sample
 
 // mutant returns a damaged copy of a sample, and a description of the damage.
 func mutant(rng *rand.Rand, sample []byte) (text []byte, how string) {

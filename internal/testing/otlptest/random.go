@@ -97,8 +97,7 @@ var randomLengths = map[protoreflect.Name]int{"scope_spans": 3, "attributes": 8,
 // randomTypes are the types of values. Texts and lists are the most frequent.
 var randomTypes = []protoreflect.Name{
 	"string_value", "string_value", "string_value", "int_value", "int_value", "array_value", "array_value",
-	"array_value",
-	"double_value", "bool_value", "bytes_value", "kvlist_value", "",
+	"array_value", "double_value", "bool_value", "bytes_value", "kvlist_value", "",
 }
 
 var randomTexts = []any{

@@ -20,10 +20,8 @@ import (
 // Random makes spans from bytes, random ones or from a fuzz target. Zeros follow the last byte; they give
 // plain values.
 type Random struct {
-	// Data has the remaining bytes.
-	Data []byte
-	// Keys are preferred keys of attributes.
-	Keys []string
+	Data []byte   // has the remaining bytes
+	Keys []string // preferred keys of attributes
 }
 
 // Below returns a number from 0 to n-1, for n up to 256.

@@ -61,8 +61,7 @@ func (w *StuckWriter) Release() { close(w.released) }
 // FaultyWriter fails in its first write; later ones succeed.
 type FaultyWriter struct {
 	Buffer
-	// N counts the bytes of the first write to accept.
-	N int
+	N int // counts the bytes of the first write to accept
 	// Fault returns the results of a failing write of n bytes. It may panic.
 	Fault func(n int) (int, error)
 	// Broken makes later writes fail too, without accepting bytes.

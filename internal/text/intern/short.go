@@ -8,8 +8,7 @@ import (
 // Words identify a short text: different texts have different Words. All are 0 for the empty text.
 type Words struct{ First, Second, Third uint64 }
 
-// maxShort is the length of the longest text with Words.
-const maxShort = 23
+const maxShort = 23 // the length of the longest text with Words
 
 // WordsOf returns the words of b in the form of lexer.QuotedWords, its length in the highest byte. ok is false if b is
 // longer than 23 bytes or lies in the last 24 bytes of its memory.

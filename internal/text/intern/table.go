@@ -114,8 +114,7 @@ func (t *Table) add(s string) {
 // sample has all bytes of a string of up to sampled bytes, of a longer one its first, last and some middle bytes.
 type sample struct{ first, middle, last uint64 }
 
-// sampled is the length of the longest string with all bytes in its sample.
-const sampled = 24
+const sampled = 24 // the length of the longest string with all bytes in its sample
 
 // sampleOf returns the sample of b, which is not empty.
 func sampleOf(b []byte) (x sample) {

@@ -128,8 +128,7 @@ func (r *Reader) hidesEnd(err *op.SyntaxError, from, to, more int) bool {
 	return at >= 0
 }
 
-// maxStart bounds the text of a match.
-const maxStart = 4 << 10
+const maxStart = 4 << 10 // bounds the text of a match
 
 // resume goes to the next match for an error in the structure around the elements, and reports whether there is one.
 func (r *Reader) resume(err *op.SyntaxError) bool {

@@ -36,8 +36,7 @@ type Lexer struct {
 	errPos  int
 	scratch []byte
 
-	// stack holds every open object or array.
-	stack []frame
+	stack []frame // holds every open object or array
 
 	oneLine bool // set if a newline is not white space, see OneLine
 }

@@ -12,8 +12,7 @@ type Name struct {
 	length                int
 }
 
-// nameWindow is the length of the text compared with a Name.
-const nameWindow = 24
+const nameWindow = 24 // the length of the text compared with a Name
 
 // NewName returns the Name of a text of 8 to 24 bytes.
 func NewName(text string) Name {

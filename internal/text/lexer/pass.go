@@ -129,8 +129,7 @@ func Value(b []byte, i int) int {
 	}
 }
 
-// closings are the closing brackets of an object and an array.
-const closings = "}]"
+const closings = "}]" // the closing brackets of an object and an array
 
 func passName(b []byte, i int) int {
 	return Colon(b, passString(b, i))

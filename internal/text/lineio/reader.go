@@ -16,9 +16,8 @@ const MaxLine = 16 << 20
 // Line is one line of the input.
 type Line struct {
 	// Text is the line without its line break, valid until the next call of Next, nil for a line too long.
-	Text []byte
-	// Number counts from 1.
-	Number int64
+	Text   []byte
+	Number int64 // counts from 1
 	Offset int64 // the start of the line, in bytes from the start of the input
 	// Complete is set if a newline ended the line. The last line of a truncated file is not complete.
 	Complete bool

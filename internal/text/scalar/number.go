@@ -170,8 +170,7 @@ func decodeHex8(dst *[8]byte, src *[16]byte) bool {
 	return bad|bad2 == 0
 }
 
-// ones is a word of bytes of 1.
-const ones = 0x0101010101010101
+const ones = 0x0101010101010101 // a word of bytes of 1
 
 // eightHexDigits returns the bytes of eight hexadecimal digits, the first one lowest. bad marks other bytes.
 func eightHexDigits(x uint64) (v uint32, bad uint64) {

@@ -33,8 +33,7 @@ func DurationFloat(ns float64) string {
 	return long(ns)
 }
 
-// longFrom is the shortest duration that rounds to a minute.
-const longFrom = 59.95e9
+const longFrom = 59.95e9 // the shortest duration that rounds to a minute
 
 // long writes a duration of a minute or more in two units, the second one whole.
 func long(ns float64) string {

@@ -23,8 +23,7 @@ type Form struct {
 	Unit int64
 	// MaxDef is the definition level of a value, and MaxRep the repetition level of the innermost list.
 	MaxDef, MaxRep int32
-	// Lists has the definition level of an element for each list around the value.
-	Lists []int32
+	Lists          []int32 // has the definition level of an element for each list around the value
 }
 
 // Use says how to read a column.
@@ -149,7 +148,7 @@ var otherColumns = []Column{
 	})},
 	{"links.span_id", many(spanID(false), nothing, func(r *Row, i int, m *Meaning) {
 		if i < len(r.Links) {
-			r.Links[i].SpanID = m.spanID()
+			r.Links[i].SpanID = op.SpanID(m.id[:8])
 		}
 	})},
 	{"links.weight", many(amount, nothing, func(r *Row, i int, m *Meaning) {

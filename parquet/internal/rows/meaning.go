@@ -49,8 +49,7 @@ func (u *Use) SetValue(r *Row, m *Meaning) {
 	r.Warn |= m.warning
 }
 
-func (m *Meaning) int() op.Int       { return op.Int{V: m.number, Known: m.ok} }
-func (m *Meaning) spanID() op.SpanID { return op.SpanID(m.id[:8]) }
+func (m *Meaning) int() op.Int { return op.Int{V: m.number, Known: m.ok} }
 
 // set sets a number if ok, otherwise the warning.
 func (m *Meaning) set(n int64, ok bool, warning op.Warning) {

@@ -19,10 +19,8 @@ import (
 type Row struct {
 	// Entry also has the fields that other records share with entries.
 	op.Entry
-	// Record is the value of the column record; "" if the file lacks the column.
-	Record string
-	// Rest is the value of the column extra; see opfile.AppendRest.
-	Rest string
+	Record string // the value of the column record; "" if the file lacks the column
+	Rest   string // the value of the column extra; see opfile.AppendRest
 	// Batch backs the slices of the row.
 	Batch  *Batch
 	others *Others // nil for an entry without a collective

@@ -23,12 +23,10 @@ var Values = []struct {
 
 // Options configures the notes of a profile.
 type Options struct {
-	// Version is the version of the program that writes the profile.
-	Version string
+	Version string // the version of the program that writes the profile
 	// Lost is the number of operations lost by the recorder, Unread the number of malformed records.
 	Lost, Unread int64
-	// Notes are further sentences.
-	Notes []string
+	Notes        []string // further sentences
 }
 
 // Of returns notes on the program that wrote the profile of a table, and on omitted data.

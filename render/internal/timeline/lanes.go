@@ -14,8 +14,7 @@ type Lane struct {
 	Group  Group
 	Stream op.Int
 	Again  bool
-	// Number counts the lanes of the stream from 0.
-	Number int
+	Number int // counts the lanes of the stream from 0
 }
 
 // Arrange sorts the slices by group, stream and start, enclosing slices first, assigns each to a lane, and returns the

@@ -12,18 +12,14 @@ import (
 // Timeline collects operations and spans and needs memory for each. The zero value is ready to use. It is not safe for
 // concurrent use.
 type Timeline struct {
-	// Slices are the events: in order of addition at first, in order of tracks after Arrange.
-	Slices []Slice
-	// bare is the start of the next operation without a start, by group.
-	bare map[Group]int64
-	// bytes is the memory of the texts and links of the slices.
-	bytes int64
+	Slices []Slice         // the events: in order of addition at first, in order of tracks after Arrange
+	bare   map[Group]int64 // the start of the next operation without a start, by group
+	bytes  int64           // the memory of the texts and links of the slices
 }
 
 // Group is a device or a service, the owner of tracks.
 type Group struct {
-	// IsService is set if Name is the name of a service, not of a device.
-	IsService bool
+	IsService bool // set if Name is the name of a service, not of a device
 	Rank      op.Int
 	Name      string
 	// Bare is set if the events have no starts. They follow one another from 0.
@@ -41,10 +37,8 @@ type Slice struct {
 	Args            string // the arguments as the format has them
 	// Launch is the launch time of the operation, Bytes its memory.
 	Launch, Bytes op.Int
-	// OnHost is set for the host's view of an operation.
-	OnHost bool
-	// Lane is the number of its track, set by Arrange.
-	Lane int
+	OnHost        bool // set for the host's view of an operation
+	Lane          int  // the number of its track, set by Arrange
 
 	trace        op.TraceID
 	span, parent op.SpanID

@@ -101,8 +101,7 @@ func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, dr
 	return exit.Output(c.end())
 }
 
-// textCopies is the number of copies of a text in memory while it is written.
-const textCopies = 8
+const textCopies = 8 // the number of copies of a text in memory while it is written
 
 // longBytes returns about the size of a record with long texts or lists, 0 for any other.
 func longBytes(rec op.Record) (n int64) {

@@ -20,8 +20,7 @@ import (
 type Line struct {
 	*flag.FlagSet
 	Inputs []string
-	// Before is the number of inputs before "--", -1 without "--".
-	Before int
+	Before int // the number of inputs before "--", -1 without "--"
 }
 
 // Parse splits a command line. Everything after "--" is an input.
@@ -158,12 +157,9 @@ func ValueFollows(fs *flag.FlagSet, arg string) bool {
 
 // InOut are the flags of commands that read inputs and write an output.
 type InOut struct {
-	// Format is the name of the inputs' format; "" finds it by content.
-	Format string
-	// Output is the file to write, "" for standard output.
-	Output string
-	// Memory bounds the memory for the input.
-	Memory MemorySize
+	Format string     // the name of the inputs' format; "" finds it by content
+	Output string     // the file to write, "" for standard output
+	Memory MemorySize // bounds the memory for the input
 }
 
 // Define defines the flags.

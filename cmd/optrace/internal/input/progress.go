@@ -14,12 +14,11 @@ import (
 
 // progress shows the amount of input read on a terminal, if reading takes long.
 type progress struct {
-	w     io.Writer // nil for no output
-	total int64     // of all inputs, 0 if not known
-	read  int64
-	start time.Time
-	next  time.Time
-	shown bool
+	w           io.Writer // nil for no output
+	total       int64     // of all inputs, 0 if not known
+	read        int64
+	start, next time.Time
+	shown       bool
 }
 
 // The delay of the first progress and the interval of updates.

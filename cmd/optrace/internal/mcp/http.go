@@ -15,8 +15,7 @@ import (
 // Path is the path of the protocol in HTTP requests.
 const Path = "/mcp"
 
-// maxRequest bounds a request in bytes.
-const maxRequest = 1 << 20
+const maxRequest = 1 << 20 // bounds a request in bytes
 
 // Handler returns the handler of the protocol over HTTP, without sessions. It answers requests for the hosts that have
 // the token.
@@ -26,7 +25,7 @@ func (s *Server) Handler(hosts loopback.Hosts, token string) http.Handler {
 		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, DisableLocalhostProtection: true})
 	mux := http.NewServeMux()
 	mux.HandleFunc(Path, func(w http.ResponseWriter, r *http.Request) {
-		if !hasToken(r, token) {
+		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+token)) != 1 {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			http.Error(w, "give the token of the server: Authorization: Bearer TOKEN", http.StatusUnauthorized)
 			return
@@ -37,20 +36,12 @@ func (s *Server) Handler(hosts loopback.Hosts, token string) http.Handler {
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		s.allowTime(w)
+		// The deadline for reading would end a call too.
+		until := time.Now().Add(s.opts.Timeout + loopback.WriteTimeout)
+		c := http.NewResponseController(w)
+		_ = c.SetReadDeadline(until) // a recorder of a test has no deadlines
+		_ = c.SetWriteDeadline(until)
 		protocol.ServeHTTP(w, r)
 	})
 	return hosts.Handler(mux)
-}
-
-func hasToken(r *http.Request, token string) bool {
-	return subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+token)) == 1
-}
-
-// allowTime moves the deadlines of a connection behind the longest call. The deadline for reading would end a call too.
-func (s *Server) allowTime(w http.ResponseWriter) {
-	until := time.Now().Add(s.opts.Timeout + loopback.WriteTimeout)
-	c := http.NewResponseController(w)
-	_ = c.SetReadDeadline(until) // a recorder of a test has no deadlines
-	_ = c.SetWriteDeadline(until)
 }

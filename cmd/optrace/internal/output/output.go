@@ -79,20 +79,15 @@ type File struct {
 	*bufio.Writer
 	to io.Writer // behind Writer
 
-	// file is nil for standard output.
-	file *os.File
-	// target is the path that file is renamed to, "" if file is written in place.
-	target string
+	file   *os.File // nil for standard output
+	target string   // the path that file is renamed to, "" if file is written in place
 	// mode is the permissions of the target. The permissions of the inputs narrow those of a new target.
-	mode fs.FileMode
-	// Terminal is set if the output is a terminal.
-	Terminal bool
-	// Verdict is the command's error about a complete output.
-	Verdict error
+	mode     fs.FileMode
+	Terminal bool  // set if the output is a terminal
+	Verdict  error // the command's error about a complete output
 	// Done is called once the output is complete; it may be nil.
-	Done func()
-	// existing is the regular file to write or replace, if it exists.
-	existing fs.FileInfo
+	Done     func()
+	existing fs.FileInfo // the regular file to write or replace, if it exists
 }
 
 func newWriter(w io.Writer) *bufio.Writer { return bufio.NewWriterSize(w, 64<<10) }

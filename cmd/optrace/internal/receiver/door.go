@@ -21,8 +21,7 @@ const (
 	arrival   = 15 * time.Second
 	slowTime  = 4 * time.Second
 	slowBytes = 64 << 10
-	// maxWork bounds the time to read a request.
-	maxWork = 10 * time.Second
+	maxWork   = 10 * time.Second // bounds the time to read a request
 )
 
 // refusal is a reason to refuse a request, for HTTP and gRPC.
@@ -55,10 +54,9 @@ func refusalOf(err error) *refusal {
 
 // door admits the requests of one protocol. Slow and waiting requests do not block others.
 type door struct {
-	turns  chan struct{} // one for each running request
-	memory *memory
-	// patience is the longest wait of a complete request for its turn.
-	patience time.Duration
+	turns    chan struct{} // one for each running request
+	memory   *memory
+	patience time.Duration // the longest wait of a complete request for its turn
 }
 
 func newDoor(m *memory) *door {
@@ -73,10 +71,9 @@ type memory struct {
 
 // share is one request's part of the memory.
 type share struct {
-	all  *memory
-	held int64
-	// refused is set once memory was refused.
-	refused error
+	all     *memory
+	held    int64
+	refused error // set once memory was refused
 }
 
 // hold adds bytes to the request's share, or releases them if negative. It returns an error if the memory is exhausted.

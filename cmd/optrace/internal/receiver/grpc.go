@@ -14,8 +14,7 @@ import (
 
 const method = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 
-// frameHeader is the size of a message's prefix: a compression flag and the length.
-const frameHeader = 5
+const frameHeader = 5 // the size of a message's prefix: a compression flag and the length
 
 var (
 	errHost = &refusal{http.StatusMisdirectedRequest, codes.PermissionDenied,

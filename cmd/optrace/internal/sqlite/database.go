@@ -32,12 +32,11 @@ const (
 
 // Database is a read-only database. Its methods may be called concurrently.
 type Database struct {
-	src    io.ReaderAt
-	page   int // bytes
-	usable int // of these
-	pages  int64
-	stated int64
-	tables map[string]table
+	src           io.ReaderAt
+	page          int // bytes
+	usable        int // of these
+	pages, stated int64
+	tables        map[string]table
 }
 
 type table struct {

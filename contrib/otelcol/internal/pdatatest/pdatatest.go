@@ -46,10 +46,9 @@ func Training(t testing.TB, seed uint64, ranks, steps int) (all []ptrace.Traces)
 			for i := range 40 {
 				e := &op.Entry{
 					Operation: names[rng.IntN(len(names))], TraceID: traceID, SpanID: id(2 + i), ParentSpanID: id(1),
-					Service: "trainer",
-					Scope:   "example.com/engine", Start: op.Known(now + int64(i)*50_000 + rng.Int64N(40_000)),
-					Duration: 1_000 + rng.Int64N(120_000),
-					DType:    []op.DType{op.F32, op.BF16}[rng.IntN(2)], Step: op.Known(int64(step)),
+					Service: "trainer", Scope: "example.com/engine",
+					Start: op.Known(now + int64(i)*50_000 + rng.Int64N(40_000)), Duration: 1_000 + rng.Int64N(120_000),
+					DType: []op.DType{op.F32, op.BF16}[rng.IntN(2)], Step: op.Known(int64(step)),
 					OutputShape: op.Shape{64, 32 << rng.IntN(4)},
 					InputShapes: []op.Shape{{64, 32 << rng.IntN(4)}, {32 << rng.IntN(4), 256}},
 					Rank:        op.Known(int64(rank)),

@@ -87,8 +87,7 @@ func (f *renderer) fields(v *span.Data, varying attrcache.Varying, r *span.Root)
 	}
 	end := v.End.Unix()
 	ok = first <= p.second && p.second < last && first <= end && end < last && 0 <= p.duration &&
-		p.duration < longest &&
-		!v.TraceID().IsZero() && !v.SpanID().IsZero() && !v.Failed() && v.DroppedAttrs == 0 &&
+		p.duration < longest && !v.TraceID().IsZero() && !v.SpanID().IsZero() && !v.Failed() && v.DroppedAttrs == 0 &&
 		len(v.Links) == 0 && v.DroppedLinks == 0 && v.Context.TraceState().Len() == 0
 	if ok && varying.Device >= 0 {
 		p.device = f.device(v.Attrs[varying.Device].Value.AsString())

@@ -1,4 +1,4 @@
-package producer
+package fulldisk
 
 import (
 	"os/signal"

@@ -1,6 +1,4 @@
-// Package producer runs recording processes, for tests that kill them or remove their files and then look for the
-// reported operations. The process is the calling program, started again; [Main] turns it into a producer.
-package producer
+package optrace_test
 
 import (
 	"bytes"
@@ -17,11 +15,12 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/testing/fulldisk"
 	"github.com/optrace/optrace/internal/testing/spantest"
 )
 
-// Producer is a process recording operations with distinct steps. After every flush it reports how many are safe.
-type Producer struct {
+// producer is a process recording operations with distinct steps. After every flush it reports how many are safe.
+type producer struct {
 	Path        string
 	Format      optrace.Format
 	Compression optrace.Compression
@@ -32,40 +31,39 @@ type Producer struct {
 	For         time.Duration // duration; 0 is until a kill
 	MaxFile     uint64        // limit of the system for files; 0 is unlimited
 	MayLose     bool          // losses are no errors
-	Way         Way           // of recording
+	Way         way           // of recording
 }
 
-// Way is a way of recording operations.
-type Way string
+// way is a way of recording operations.
+type way string
 
 // The ways.
 const (
-	Spans          Way = ""         // spans of a Tracer
-	Recorder       Way = "recorder" // a Recorder of the Processor
-	Queue          Way = "queue"    // a device that has finished the operations
-	FlightRecorder Way = "flight"   // spans, dumped by a FlightRecorder
+	waySpans    way = ""         // spans of a Tracer
+	wayRecorder way = "recorder" // a Recorder of the Processor
+	wayQueue    way = "queue"    // a device that has finished the operations
+	wayFlight   way = "flight"   // spans, dumped by a FlightRecorder
 )
 
-// Ways returns all ways.
-func Ways() []Way { return []Way{Spans, Recorder, Queue, FlightRecorder} }
+var ways = []way{waySpans, wayRecorder, wayQueue, wayFlight}
 
-// Told has the last reported counts of a producer.
-type Told struct{ Recorded, Written, Dropped int64 }
+// told has the last reported counts of a producer.
+type told struct{ Recorded, Written, Dropped int64 }
 
-// variable is the environment variable with the configuration of a producer.
-const variable = "OPTRACE_TEST_PRODUCER"
+// producerVariable is the environment variable with the configuration of a producer.
+const producerVariable = "OPTRACE_TEST_PRODUCER"
 
 // stepsPerRun separates the steps of two producers.
 const stepsPerRun = 1_000_000_000
 
-// Main records and exits if this process is a producer, and returns otherwise. Programs that start
+// produce records and exits if this process is a producer, and returns otherwise. Programs that start
 // producers call it first.
-func Main() {
-	config := os.Getenv(variable)
+func produce() {
+	config := os.Getenv(producerVariable)
 	if config == "" {
 		return
 	}
-	var p Producer
+	var p producer
 	err := json.Unmarshal([]byte(config), &p)
 	if err == nil {
 		err = p.record(os.Stdout)
@@ -78,9 +76,9 @@ func Main() {
 }
 
 // record records operations. It writes the counts after every flush and at the end.
-func (p *Producer) record(out io.Writer) error {
+func (p *producer) record(out io.Writer) error {
 	if p.MaxFile > 0 {
-		if _, err := LimitFiles(p.MaxFile); err != nil {
+		if _, err := fulldisk.LimitFiles(p.MaxFile); err != nil {
 			return err
 		}
 	}
@@ -117,8 +115,8 @@ func (p *Producer) record(out io.Writer) error {
 	return err
 }
 
-// writer records operations in one of the ways.
-type writer struct {
+// wayOfRecording records operations in one of the ways.
+type wayOfRecording struct {
 	proc interface {
 		Stats() optrace.Stats
 		Shutdown(context.Context) error
@@ -127,33 +125,33 @@ type writer struct {
 	flush     func(context.Context) error
 }
 
-// start returns a writer to exp.
-func (w Way) start(exp *optrace.Exporter, p *Producer) (writer, error) {
-	if w == FlightRecorder {
+// start returns the way to exp.
+func (w way) start(exp *optrace.Exporter, p *producer) (wayOfRecording, error) {
+	if w == wayFlight {
 		flight, err := optrace.NewFlightRecorder(exp, p.Batch)
-		return writer{flight, spans(flight), flight.Dump}, err
+		return wayOfRecording{flight, spans(flight), flight.Dump}, err
 	}
 	proc, err := optrace.NewProcessor(exp, optrace.WithPolicy(optrace.PolicyBlock))
 	if err != nil {
-		return writer{}, err
+		return wayOfRecording{}, err
 	}
 	switch w {
-	case Recorder:
+	case wayRecorder:
 		r := proc.Recorder(context.Background())
-		return writer{proc, func(_ context.Context, step int64) {
+		return wayOfRecording{proc, func(_ context.Context, step int64) {
 			r.Step(step)
 			r.Begin("matmul", "cuda:0").In(64, 784).In(784, 256).Out(64, 256).End()
 		}, func(ctx context.Context) error {
 			r.Finish()
 			return proc.ForceFlush(ctx)
 		}}, nil
-	case Queue:
+	case wayQueue:
 		q, err := optrace.NewQueue[passed](proc)
 		if err != nil {
-			return writer{}, err
+			return wayOfRecording{}, err
 		}
 		prepared, err := new(optrace.Tracer).Prepare(optrace.OpSpec{Name: "matmul", Device: "cuda:0"})
-		return writer{proc, func(ctx context.Context, _ int64) {
+		return wayOfRecording{proc, func(ctx context.Context, _ int64) {
 			now := passed(time.Now().UnixNano())
 			q.Launched(q.Begin(ctx, prepared), now, now)
 			q.Poll()
@@ -161,7 +159,7 @@ func (w Way) start(exp *optrace.Exporter, p *Producer) (writer, error) {
 			return errors.Join(q.ForceFlush(ctx), proc.ForceFlush(ctx))
 		}}, err
 	}
-	return writer{proc, spans(proc), proc.ForceFlush}, nil
+	return wayOfRecording{proc, spans(proc), proc.ForceFlush}, nil
 }
 
 // passed is the time of a completed event in Unix nanoseconds.
@@ -179,28 +177,28 @@ func spans(p sdktrace.SpanProcessor) func(context.Context, int64) {
 	}
 }
 
-// Process is a started producer.
-type Process struct {
+// process is a started producer.
+type process struct {
 	cmd  *exec.Cmd
 	out  spantest.Buffer // reported lines
 	errs strings.Builder
 }
 
 // Start starts the process of p. The end of ctx kills it.
-func (p Producer) Start(ctx context.Context) (*Process, error) {
+func (p producer) Start(ctx context.Context) (*process, error) {
 	config, err := json.Marshal(p)
 	if err != nil {
 		return nil, err
 	}
-	r := &Process{cmd: exec.CommandContext(ctx, os.Args[0])}
-	r.cmd.Env = append(os.Environ(), variable+"="+string(config))
+	r := &process{cmd: exec.CommandContext(ctx, os.Args[0])}
+	r.cmd.Env = append(os.Environ(), producerVariable+"="+string(config))
 	r.cmd.Stdout = &r.out
 	r.cmd.Stderr = &r.errs
 	return r, r.cmd.Start()
 }
 
 // Told returns the last counts.
-func (r *Process) Told() (t Told) {
+func (r *process) Told() (t told) {
 	lines := bytes.Split(r.out.Bytes(), []byte("\n"))
 	if whole := len(lines) - 1; whole > 0 { // the last line may be incomplete
 		_, _ = fmt.Sscan(string(lines[whole-1]), &t.Recorded, &t.Written, &t.Dropped)
@@ -209,10 +207,10 @@ func (r *Process) Told() (t Told) {
 }
 
 // Kill kills the process.
-func (r *Process) Kill() error { return r.cmd.Process.Kill() }
+func (r *process) Kill() error { return r.cmd.Process.Kill() }
 
 // Wait waits for the end of the process. A kill is no error.
-func (r *Process) Wait() error {
+func (r *process) Wait() error {
 	err := r.cmd.Wait()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() < 0 {
 		err = nil

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package producer
+package fulldisk
 
 import "errors"
 

@@ -1,4 +1,4 @@
-package producer
+package optrace_test
 
 import (
 	"errors"
@@ -9,8 +9,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Found has the operations in the files of a directory.
-type Found struct {
+// foundOps has the operations in the files of a directory.
+type foundOps struct {
 	// Malformed counts the unreadable records.
 	Malformed int
 	// Unreadable has the errors of files that could not be read to their end.
@@ -19,20 +19,20 @@ type Found struct {
 	times map[int64]int // number of occurrences by step
 }
 
-// Find reads the files in dir, in any format.
-func Find(dir string) (*Found, error) {
+// findOps reads the files in dir, in any format.
+func findOps(dir string) (*foundOps, error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
-	f := &Found{times: make(map[int64]int)}
+	f := &foundOps{times: make(map[int64]int)}
 	for _, file := range files {
 		f.read(filepath.Join(dir, file.Name()))
 	}
 	return f, nil
 }
 
-func (f *Found) read(path string) {
+func (f *foundOps) read(path string) {
 	for rec, err := range ingest.Open(path).Records() {
 		if bad := (*op.SyntaxError)(nil); errors.As(err, &bad) {
 			f.Malformed++
@@ -46,7 +46,7 @@ func (f *Found) read(path string) {
 }
 
 // Of returns the number of distinct operations of a run.
-func (f *Found) Of(run int64) (n int64) {
+func (f *foundOps) Of(run int64) (n int64) {
 	for step := range f.times {
 		if step/stepsPerRun == run {
 			n++
@@ -56,7 +56,7 @@ func (f *Found) Of(run int64) (n int64) {
 }
 
 // Lost returns how many of the first n operations of a run are missing.
-func (f *Found) Lost(run, n int64) (lost int64) {
+func (f *foundOps) Lost(run, n int64) (lost int64) {
 	for i := range n {
 		if f.Times(run, i) == 0 {
 			lost++
@@ -66,10 +66,10 @@ func (f *Found) Lost(run, n int64) (lost int64) {
 }
 
 // Times returns the number of occurrences of the i-th operation of a run.
-func (f *Found) Times(run, i int64) int { return f.times[run*stepsPerRun+i] }
+func (f *foundOps) Times(run, i int64) int { return f.times[run*stepsPerRun+i] }
 
 // Repeated returns the number of operations with several occurrences.
-func (f *Found) Repeated() (n int64) {
+func (f *foundOps) Repeated() (n int64) {
 	for _, times := range f.times {
 		if times > 1 {
 			n++
