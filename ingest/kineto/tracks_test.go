@@ -108,67 +108,6 @@ func TestReportedTraces(t *testing.T) {
 	}
 }
 
-// Names of processes and threads tell operations. Tracks that repeat others are skipped.
-func TestTracks(t *testing.T) {
-	named := func(kind string, pid, tid any, name string) string {
-		return fmt.Sprintf(`{"ph":"M","name":"%s_name","pid":%v,"tid":%v,"args":{"name":%q}}`, kind, pid, tid, name)
-	}
-	event := func(category string, pid, tid any, name, args string) string {
-		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":%v,"tid":%v,"ts":"1.5","dur":2,"args":{%s}}`, category,
-			name, pid, tid, args)
-	}
-	tpu := []string{
-		named("process", 3, 0, "/device:TPU:1"), named("thread", 3, 1, "XLA Modules"), named("thread", 3, 2, "XLA Ops"),
-		named("thread", 3, 3, "Async XLA Ops"), named("process", 9, 0, "/host:CPU"),
-		event("", 3, 1, "jit_step", ""), event("", 3, 2, "fusion.1", ""), event("", 3, 3, "copy-start", ""),
-		event("", 9, 4, "PjitFunction(f)", ""), event("", 9, 4, "$f.py:3 f", ""),
-	}
-	ascend := func(task string) string { return event("", 4343937, 2, task, `"Task Type":"`+task+`"`) }
-	for _, test := range []struct {
-		name   string
-		events []string
-		want   []string
-	}{
-		{"a TPU", tpu, []string{
-			"cpu unknown compute 1 2000", "skipped non_op 1 0", "skipped python_function 1 0", "tpu:1 2 compute 1 2000",
-			"tpu:1 3 compute 1 2000",
-		}},
-		{"streams of TensorFlow 1", []string{
-			named("process", 2, 0, "/device:GPU:0/stream:all Compute"),
-			named("process", 3, 0, "/device:GPU:0/memcpy Compute"),
-			named("process", 4, 0, "/device:GPU:0/stream:14 Compute"),
-			named("process", 5, 0, "/job:w/task:0/device:GPU:1/stream:all Compute"),
-			event("Op", 2, 0, "MatMul", ""), event("Op", 3, 0, "MEMCPYHtoD", ""), event("Op", 4, 0, "MatMul", ""),
-			event("Op", 4, 0, "MEMCPYHtoD", ""), event("Op", 5, 0, "Relu", ""),
-		}, []string{
-			"gpu:0 0 compute 1 2000", "gpu:0 unknown memory 1 2000", "gpu:1 0 compute 1 2000",
-			"skipped category:Op 2 0",
-		}},
-		{"tasks of Ascend", []string{
-			named("process", 4343937, 0, "Ascend Hardware"), named("process", 7, 0, "CANN"),
-			named("process", 8, 0, "Overlap Analysis"), ascend("AI_VECTOR_CORE"), ascend("EVENT_WAIT"),
-			ascend("SDMA_SQE"),
-			event("", 7, 1, "Node@launch", `"connection_id":3`), event("", 8, 1, "Computing", ""),
-		}, []string{
-			"npu:1 2 compute 1 2000", "npu:1 2 memory 1 2000", "skipped non_op 1 0", "skipped runtime_call 2 0",
-		}},
-		{"copies of rocprof", []string{named("process", 1, 0, "1 COPY"), event("", 1, 0, "CopyHostToDevice", "")},
-			[]string{" unknown memory 1 2000"}},
-		{"agents and streams of rocprofv3", []string{
-			event("kernel_dispatch", 1, 1, "gemm", `"agent":"Agent-2","queue":1,"stream_id":3`),
-			event("memory_copy", 1, 1, "MEMORY_COPY_HOST_TO_DEVICE", `"operation":"MEMORY_COPY","kind":2,`+
-				`"src_agent":"Agent-0","dst_agent":"Agent-2","stream_id":3`),
-			event("memory_copy", 1, 1, "MEMORY_COPY_DEVICE_TO_HOST", `"src_agent":"Agent-1","dst_agent":"Agent-0"`),
-		}, []string{"gpu:1 unknown memory 1 2000", "gpu:2 3 compute 1 2000", "gpu:2 3 memory 1 2000"}},
-		{"an unnamed process", []string{event("a", 1, 0, "x", "")}, []string{"skipped non_op 1 0"}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			text := "[" + strings.Join(test.events, ",") + "]"
-			check.Equal(t, "sums", test.want, sums(kineto.Records(strings.NewReader(text), "trace", nil)))
-		})
-	}
-}
-
 // Kernels of Cuspy's replays keep their modules, copies their kinds; a host's node is on the host's thread.
 func TestReplaysOfCuspy(t *testing.T) {
 	f, err := os.Open("../../../shared/data/field/cuspy.json")
@@ -232,17 +171,6 @@ func TestWildStarts(t *testing.T) {
 	check.Equal(t, "a week", true, entries[0].Start.Known && entries[1].Start.Known)
 }
 
-// torch_npu writes shapes and types as texts.
-func TestShapesOfAscend(t *testing.T) {
-	const text = `[{"ph":"X","cat":"cpu_op","name":"aten::addmm","pid":1,"tid":1,"ts":"1","dur":2,` +
-		`"args":{"Input Dims":"4,8;;8,2;;x","Input type":"float;Scalar;c10::Half;;int"}}]`
-	entries, _ := recordtest.Split(t, kineto.Records(strings.NewReader(text), "trace", nil))
-	e := entries[0]
-	check.Equal(t, "shapes", []op.Shape{{4, 8}, {}, {8, 2}, nil, nil}, e.InputShapes)
-	check.Equal(t, "types", []op.DType{"f32", "", "f16", "", "i32"}, e.InputDTypes)
-	check.Equal(t, "warnings", op.WarnBadShape, e.Warn)
-}
-
 // forwardsOf returns the names of the forward operators of the host operators, "" for a missing one, in the order of
 // the trace.
 func forwardsOf(t *testing.T, trace io.Reader) []string {
@@ -265,35 +193,6 @@ func forwardsOf(t *testing.T, trace io.Reader) []string {
 func operator(name string, pid, tid, ts, number, forward int) string {
 	return fmt.Sprintf(`{"ph":"X","cat":"cpu_op","name":%q,"pid":%d,"tid":%d,"ts":%d,"dur":1,`+
 		`"args":{"Sequence number":%d,"Fwd thread id":%d}}`, name, pid, tid, ts, number, forward)
-}
-
-func TestGradients(t *testing.T) {
-	text := "[" + strings.Join([]string{
-		operator("aten::linear", 1, 1, 0, 4, 0), operator("aten::t", 1, 1, 1, 4, 0), operator("aten::addmm", 1, 1, 2, 5,
-			0),
-		operator("aten::max_pool2d_with_indices", 1, 1, 3, 6, 0), operator("aten::relu_", 1, 1, 4, 7, 0),
-		operator("aten::relu_", 1, 2, 5, 7, 0),
-		operator("autograd::engine::evaluate_function: MaxPool2DWithIndicesBackward0", 1, 3, 10, 6, 1),
-		operator("AddmmBackward0", 1, 3, 11, 5, 1),
-		operator("TBackward0", 1, 3, 12, 4, 1), operator("ReluBackward0", 1, 3, 13, 7, 1),
-		operator("CppNode<AddmmBackward0>", 1, 3, 14, 5, 1),
-		operator("SplitBackward0", 1, 3, 15, 5, 1), operator("AddmmBackward0", 2, 3, 16, 5, 1),
-		operator("aten::addmm", 1, 1, 20, 5, 0),
-	}, ",") + "]"
-	var attrs string
-	entries, _ := recordtest.Split(t, kineto.Records(strings.NewReader(text), "trace", nil))
-	for _, e := range entries {
-		if e.Operation == "AddmmBackward0" || e.Operation == "aten::t" {
-			attrs += fmt.Sprintln(e.Operation, e.Attrs)
-		}
-	}
-	check.Equal(t, "attributes", `aten::t [{tensor.autograd.sequence 4 1} {thread.id 1 1}]
-AddmmBackward0 [{tensor.autograd.sequence 5 1} {tensor.autograd.forward.thread 1 1} {tensor.autograd.forward.name aten::addmm 0} {thread.id 3 1}]
-AddmmBackward0 [{tensor.autograd.sequence 5 1} {tensor.autograd.forward.thread 1 1} {thread.id 3 1}]
-`, attrs)
-	want := []string{"", "", "", "", "", "", "aten::max_pool2d_with_indices", "aten::addmm", "aten::t", "", "", "", "",
-		""}
-	check.Equal(t, "forward operators", want, forwardsOf(t, strings.NewReader(text)))
 }
 
 // Forward operators agree with a search of all operators for each backward operator.
@@ -401,56 +300,6 @@ func TestRecordedSteps(t *testing.T) {
 				got[e.StepName][e.Phase] += e.Duration
 			}
 			check.Equal(t, "ns by step and phase", want, got)
-		})
-	}
-}
-
-// Steps without numbers count up. Without marked steps, repeating unknown ranges are the steps. Steps are no part of a
-// path.
-func TestStepsOfRanges(t *testing.T) {
-	trace := func(names ...string) string {
-		var b strings.Builder
-		b.WriteString(`{"traceEvents":[`)
-		for i, name := range names {
-			fmt.Fprintf(&b, `{"ph":"X","cat":"user_annotation","name":%q,"pid":1,"tid":1,"ts":%d,"dur":10},
-				{"ph":"X","cat":"user_annotation","name":"layer","pid":1,"tid":1,"ts":%d,"dur":8},
-				{"ph":"X","cat":"cuda_runtime","name":"launch","pid":1,"tid":1,"ts":%d,"dur":1,
-					"args":{"correlation":%d}},
-				{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":%d,"dur":5,"args":{"correlation":%[5]d,
-					"device":0,"stream":7}},`,
-				name, i*20, i*20+1, i*20+2, i+1, i*20+15)
-		}
-		return b.String() + "{}]}"
-	}
-	for _, c := range []struct {
-		name   string
-		ranges []string
-		want   []string
-	}{
-		{
-			"steps of an engine", []string{"execute_context_1(9)_generation_0(0)",
-				"execute_context_0(0)_generation_2(2)"},
-			[]string{"0 execute_context_1(9)_generation_0(0) prefill layer",
-				"1 execute_context_0(0)_generation_2(2) decode layer"},
-		},
-		{
-			"ranges that repeat", []string{"a", "b", "a", "a", "a"},
-			[]string{"0 a  a/layer", "unknown   b/layer", "1 a  a/layer", "2 a  a/layer", "3 a  a/layer"},
-		},
-		{"ranges that come three times", []string{"a", "a", "a"}, []string{"unknown   a/layer", "unknown   a/layer",
-			"unknown   a/layer"}},
-		{
-			"marks of two kinds", []string{"ProfilerStep#4", "step[DECODE bs=2]"},
-			[]string{"unknown   layer", "0 step[DECODE bs=2] decode layer"},
-		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			var got []string
-			entries, _ := recordtest.Split(t, kineto.Records(strings.NewReader(trace(c.ranges...)), "trace", nil))
-			for _, e := range entries {
-				got = append(got, e.Step.String()+" "+e.StepName+" "+e.Phase+" "+e.Path)
-			}
-			check.Equal(t, "entries", c.want, got)
 		})
 	}
 }

@@ -40,6 +40,10 @@ func Transcript(t testing.TB, records iter.Seq2[op.Record, error]) string {
 			fmt.Fprintf(&b, "%s\n", rec.Entry.AppendJSON(nil))
 		case rec.Span != nil:
 			fmt.Fprintf(&b, "%s\n", rec.Span.AppendJSON(nil))
+		case rec.Call != nil:
+			fmt.Fprintf(&b, "%s\n", rec.Call.AppendCallJSON(nil))
+		case rec.Gap != nil:
+			fmt.Fprintf(&b, "gap %s: %d\n", rec.Gap.Reason, rec.Gap.Dropped)
 		case rec.Resource != nil:
 			fmt.Fprintf(&b, "%s\n", op.AppendHeader(nil, rec.Resource))
 		case rec.Skipped.N > 0:
