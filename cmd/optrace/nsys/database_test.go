@@ -136,8 +136,8 @@ func TestSmall(t *testing.T) {
 	}
 }
 
-// TestRecords reads databases of the statements in testdata/cases.txt. Behind "-- small" they follow [small], and the result
-// is what they change in its records. Made-up ids, which tell contents apart, are left out.
+// TestRecords reads databases of the statements in testdata/cases.txt. Behind "-- small" they follow [small], and the
+// result is what they change in its records. Made-up ids, which tell contents apart, are left out.
 func TestRecords(t *testing.T) {
 	ids := regexp.MustCompile(`"trace_id":"[^"]*",("span_id":"[^"]*",?)?`)
 	shown := func(statements string) []string {
