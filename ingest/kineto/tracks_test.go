@@ -1,6 +1,7 @@
 package kineto_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
@@ -16,6 +17,7 @@ import (
 	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/internal/testing/recordtest"
 	"github.com/optrace/optrace/op"
 )
@@ -49,61 +51,23 @@ func sums(records iter.Seq2[op.Record, error]) (lines []string) {
 	return lines
 }
 
-// The operations of each accelerator belong to its devices and streams, those of the host to the host.
+// The operations of each accelerator belong to its devices and streams, those of the host to the host. The counts and sums
+// of each trace are in testdata/reported.
 func TestReportedTraces(t *testing.T) {
-	for _, test := range []struct {
-		file string
-		want []string
-	}{
-		{"reports/02-kineto-ts0.json", []string{
-			"cpu unknown compute 3 90000", "cuda:0 7 compute 2 50000", "cuda:0 7 compute without time 2 0",
-			"cuda:0 7 memory 1 0", "skipped runtime_call 5 0",
-		}},
-		{"reports/02b-kineto-ts0-abs.json", []string{
-			"cpu unknown compute 3 90000", "cuda:0 7 compute 2 50000", "cuda:0 7 compute without time 1 0",
-			"cuda:0 7 memory 1 0", "skipped runtime_call 4 0",
-		}},
-		{"reports/05b-kineto-xpu-sync.json", []string{
-			"cpu unknown compute 2 65000", "skipped runtime_call 4 0", "xpu:0 64 compute 2 50000",
-			"xpu:0 65 memory 1 20000",
-		}},
-		{"reports/07-jax-gpu.json", []string{
-			"cpu unknown compute 1 60000", "gpu:0 14 compute 2 75000", "skipped non_op 3 0",
-		}},
-		{"reports/08-rocprof-strings.json", []string{
-			"gpu:0 1 compute 1 143117000", "gpu:0 2 compute 1 143117000", "skipped flow 2 0",
-			"skipped runtime_call 1 0",
-		}},
-		{"reports/28b-ascend-numeric-ts.json", []string{
-			"cpu unknown compute 1 55260", "npu:0 2 compute 1 30250", "npu:0 2 memory 1 10000", "skipped flow 2 0",
-		}},
-		{"reports/48-sync-rows.json", []string{
-			"cpu unknown compute 3 90000", "cuda:0 7 compute 2 50000", "cuda:0 7 memory 1 0", "skipped annotation 1 0",
-			"skipped runtime_call 5 0",
-		}},
-		{"reports/48b-cuda-event.json", []string{
-			"cpu unknown compute 3 90000", "cuda:0 7 compute 2 50000", "cuda:0 7 memory 1 0",
-			"skipped runtime_call 6 0",
-		}},
-		{"reports/59-tf1-timeline.json", []string{
-			"cpu unknown compute 4 160000", "gpu:0 0 compute 4 480000", "gpu:0 unknown memory 4 80000",
-		}},
-		{"reports/60b-unitrace-two-devices.json", []string{
-			"cpu unknown compute 8 64000", "xpu:0 0 compute 4 200000", "xpu:1 0 compute 4 200000",
-		}},
-		{"reports/61-hpu.json", []string{"cpu unknown compute 3 30000", "hpu:0 3 compute 3 90000"}},
-		{"field/cuspy.json", []string{
-			"cpu unknown compute 4 2000000", "cuda:0 7 compute 4 800000", "cuda:0 7 memory 4 200000",
-			"skipped annotation 4 0", "skipped runtime_call 8 0",
-		}},
+	for _, file := range []string{
+		"reports/02-kineto-ts0", "reports/02b-kineto-ts0-abs", "reports/05b-kineto-xpu-sync", "reports/07-jax-gpu",
+		"reports/08-rocprof-strings", "reports/28b-ascend-numeric-ts", "reports/48-sync-rows",
+		"reports/48b-cuda-event", "reports/59-tf1-timeline", "reports/60b-unitrace-two-devices", "reports/61-hpu",
+		"field/cuspy",
 	} {
-		t.Run(test.file, func(t *testing.T) {
-			f, err := os.Open(filepath.Join("../../../shared/data", test.file))
+		t.Run(file, func(t *testing.T) {
+			f, err := os.Open(filepath.Join("../../../shared/data", file+".json"))
 			if err != nil {
 				t.Skip(err)
 			}
 			defer func() { _ = f.Close() }()
-			check.Equal(t, "sums", test.want, sums(kineto.Records(f, test.file, nil)))
+			got := strings.Join(sums(kineto.Records(f, file, nil)), "\n") + "\n"
+			golden.Check(t, "testdata/reported/"+filepath.Base(file)+".txt", got)
 		})
 	}
 }
@@ -233,73 +197,45 @@ func TestGradientsAgainstNaive(t *testing.T) {
 	})
 }
 
-// The forward operators of recorded backward operators. They agree with the arrows of the traces, if recorded.
+// The forward operators of recorded backward operators are those of testdata/recorded. They agree with the arrows of the
+// traces, if recorded.
 func TestRecordedGradients(t *testing.T) {
-	for name, want := range map[string]map[string]int{
-		"mi250_minitoy_train_ROCm6_2_kineto.json.gz": {"aten::addmm": 2, "aten::mse_loss": 2, "aten::relu": 2,
-			"aten::t": 2},
-		"nccl_data.json.gz": {
-			"aten::_log_softmax": 6, "aten::add_": 96, "aten::addmm": 6, "aten::convolution": 318,
-			"aten::cudnn_batch_norm": 318, "aten::div": 6,
-			"aten::max_pool2d_with_indices": 6, "aten::mean": 6, "aten::mul": 6, "aten::neg": 6, "aten::relu_": 294,
-			"aten::sum": 6, "aten::t": 6,
-			"aten::view": 6,
-		},
-		"sampled_rank-0.json.gz": {
-			"All2All_Pooled_Req": 4, "All2All_Pooled_Wait": 4, "aten::_softmax": 4, "aten::addmm": 75, "aten::bmm": 26,
-			"aten::div":    4,
-			"aten::gather": 4, "aten::logit": 8, "aten::max": 4, "aten::mean": 8, "aten::mm": 16, "aten::mul": 2,
-			"aten::native_layer_norm": 2,
-			"aten::sqrt":              4,
-		},
-	} {
-		got := make(map[string]int)
-		for _, forward := range forwardsOf(t, openRecorded(t, name)) {
-			got[forward]++
-		}
-		delete(got, "")
-		check.Equal(t, name, want, got)
+	for _, name := range []string{"mi250_minitoy_train_ROCm6_2_kineto", "nccl_data", "sampled_rank-0"} {
+		t.Run(name, func(t *testing.T) {
+			counts := make(map[string]int)
+			for _, forward := range forwardsOf(t, openRecorded(t, name+".json.gz")) {
+				counts[forward]++
+			}
+			delete(counts, "")
+			golden.Check(t, "testdata/recorded/"+name+".gradients.json", indented(t, counts))
+		})
 	}
 }
 
-// The steps and phases of recorded kernels agree with the ranges in the JSON open at their launches: nanoseconds by
-// step and phase, from a search of all ranges and operators for each launch.
+// indented returns a value as indented JSON.
+func indented(t *testing.T, v any) []byte {
+	t.Helper()
+	return append(check.Must(json.MarshalIndent(v, "", "\t"))(t), '\n')
+}
+
+// The steps and phases of recorded kernels agree with the ranges in the JSON open at their launches. The nanoseconds by
+// step and phase in testdata/recorded are from a search of all ranges and operators for each launch.
 func TestRecordedSteps(t *testing.T) {
 	cases.NotUnderRace(t, cases.OneGoroutine)
-	for name, want := range map[string]map[string]map[string]int64{
-		"nccl_data.json.gz": {
-			"ProfilerStep#4": {"": 510780, "backward": 25291215, "communication": 11989021, "forward": 12896854,
-				"optimizer": 693145},
-			"ProfilerStep#5": {"": 499095, "backward": 25227649, "communication": 12300029, "forward": 12878104,
-				"optimizer": 691989},
-			"ProfilerStep#6": {"": 520759, "backward": 25527881, "communication": 22587443, "forward": 12878730,
-				"optimizer": 693144},
-		},
-		"mi250_minitoy_train_ROCm6_2_kineto.json.gz": {"ProfilerStep#1": {"": 92081, "backward": 48480,
-			"optimizer": 8481}},
-		"sampled_rank-1.json.gz": {
-			"ProfilerStep#551": {"": 2714000, "backward": 90779000, "communication": 168027000, "data": 350000,
-				"forward":   41358000,
-				"optimizer": 3014000},
-			"ProfilerStep#552": {"": 2704000, "backward": 91365000, "communication": 211026000, "data": 11767000,
-				"forward":   41587000,
-				"optimizer": 2839000},
-		},
-		"simple_add.json.gz": {"": {"": 49816000}},
-	} {
+	for _, name := range []string{"nccl_data", "mi250_minitoy_train_ROCm6_2_kineto", "sampled_rank-1", "simple_add"} {
 		t.Run(name, func(t *testing.T) {
-			got := make(map[string]map[string]int64)
-			entries, _ := recordtest.Split(t, kineto.Records(openRecorded(t, name), name, nil))
+			sums := make(map[string]map[string]int64)
+			entries, _ := recordtest.Split(t, kineto.Records(openRecorded(t, name+".json.gz"), name, nil))
 			for _, e := range entries {
 				if e.Side != 0 {
 					continue
 				}
-				if got[e.StepName] == nil {
-					got[e.StepName] = make(map[string]int64)
+				if sums[e.StepName] == nil {
+					sums[e.StepName] = make(map[string]int64)
 				}
-				got[e.StepName][e.Phase] += e.Duration
+				sums[e.StepName][e.Phase] += e.Duration
 			}
-			check.Equal(t, "ns by step and phase", want, got)
+			golden.Check(t, "testdata/recorded/"+name+".steps.json", indented(t, sums))
 		})
 	}
 }
