@@ -3,16 +3,13 @@ package kineto_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/internal/model/attrkey"
-	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/recordtest"
 	"github.com/optrace/optrace/op"
@@ -27,32 +24,6 @@ func TestRecords(t *testing.T) { recordtest.Cases(t, kineto.Records) }
 // withoutIDs removes the made-up ids, see [TestNesting].
 func withoutIDs(transcript string) string {
 	return regexp.MustCompile(`,"trace_id":"6f70747261636501[^"]*","span_id":"[^"]*"`).ReplaceAllString(transcript, "")
-}
-
-// Of several calls with a correlation id the earliest one launches, and the operator around it counts; without one, the
-// first operator with the external id, unless that repeats the correlation id.
-func TestJoin(t *testing.T) {
-	event := func(cat, name string, tid, ts int, args string) string {
-		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":1,"tid":%d,"ts":%d,"dur":5,"args":{%s}},`, cat, name,
-			tid, ts, args)
-	}
-	hosts := event("cpu_op", "around", 1, 8, `"External id":9`) + event("cpu_op", "first", 1, 40, `"External id":4`) +
-		event("cpu_op", "second", 1, 50, `"External id":4`) + event("cpu_op", "bare", 1, 60, ``)
-	for i, correlation := range []int{5, 2, 5, -1} {
-		hosts += event("cuda_runtime", "call", 1, []int{30, 20, 10, 1}[i], fmt.Sprint(`"correlation":`, correlation))
-	}
-	for args, want := range map[string]string{
-		`"correlation":5`: "10000 by around", `"correlation":2`: "20000 by ", `"correlation":-1`: "1000 by ",
-		`"correlation":3`: "unknown by ", `"correlation":9`: "unknown by ", ``: "unknown by ",
-		`"External id":5`: "unknown by ",
-		`"External id":4`: "unknown by first", `"correlation":7,"External id":4`: "unknown by first",
-		`"correlation":2,"External id":4`: "20000 by first", `"correlation":4,"External id":4`: "unknown by ",
-	} {
-		trace := "[" + hosts + event("kernel", "k", 7, 90, args) + "{}]"
-		entries, _ := recordtest.Split(t, kineto.Records(strings.NewReader(trace), "trace", nil))
-		e := entries[len(entries)-1]
-		check.Equal(t, args, want, e.Launch.String()+" by "+e.LaunchedBy)
-	}
 }
 
 func TestRecordsReportTheCutOnce(t *testing.T) {
@@ -93,58 +64,6 @@ func TestRecordsWithMapping(t *testing.T) {
 		`"attrs":{"queued":0,"correlation":8,"grid":[1,2]}}
 `
 	check.Equal(t, "records", want, withoutIDs(transcript(t, []byte(text), m)))
-}
-
-// Host operators are children of the innermost operator around them on their thread, device events have no parent, and
-// ids differ between traces.
-func TestNesting(t *testing.T) {
-	event := func(cat, name, pid, tid string, ts, dur int) string {
-		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":%s,"tid":%s,"ts":%d,"dur":%d}`, cat, name, pid, tid, ts,
-			dur)
-	}
-	host := func(name string, ts, dur int) string { return event("cpu_op", name, "1", "1", ts, dur) }
-	for _, test := range []struct {
-		name   string
-		events []string
-		want   string // "child<parent" in the order of the records
-	}{
-		{"nested", []string{host("c", 2, 3), host("a", 0, 10), host("b", 1, 8)}, "c<b a b<a"},
-		{"one after the other", []string{host("a", 0, 5), host("b", 5, 5)}, "a b"},
-		{"at the beginning and at the end", []string{host("a", 0, 9), host("b", 0, 4), host("c", 4, 5)}, "a b<a c<a"},
-		{"the same time", []string{host("a", 0, 9), host("b", 0, 9)}, "a b<a"},
-		{"overlap", []string{host("a", 0, 6), host("b", 5, 6), host("c", 7, 2)}, "a b c<b"},
-		{"overlap within another", []string{host("a", 0, 20), host("b", 1, 6), host("c", 5, 6)}, "a b<a c<a"},
-		{"no duration", []string{host("a", 0, 6), host("b", 3, 0), host("c", 6, 0), host("d", 3, 0)}, "a b<a c d<a"},
-		{"other threads", []string{host("a", 0, 9), event("cpu_op", "b", "1", "2", 1, 2), event("cpu_op", "c", "2", "1",
-			1, 2)}, "a b c"},
-		{"a device", []string{host("a", 0, 9), event("kernel", "k", "1", "1", 1, 2)}, "a k"},
-		{"behind a launch", []string{
-			host("a", 0, 9), event("cuda_runtime", "launch", "1", "1", 1, 1), host("b", 3, 2), host("c", 4, 1),
-		}, "a b<a c<b"},
-	} {
-		names := map[op.SpanID]string{}
-		var got []string
-		var traces []op.TraceID
-		entries, _ := recordtest.Split(t, kineto.Records(strings.NewReader("["+strings.Join(test.events, ",")+"]"),
-			"trace", nil))
-		for _, e := range entries { // parents may come behind their children
-			names[e.SpanID] = e.Operation
-			traces = append(traces, e.TraceID)
-		}
-		for _, e := range entries {
-			text := e.Operation
-			if !e.ParentSpanID.IsZero() {
-				text += "<" + names[e.ParentSpanID]
-			}
-			got = append(got, text)
-		}
-		if strings.Join(got, " ") != test.want || len(names) != len(entries) {
-			t.Errorf("%s: %q, want %s", test.name, got, test.want)
-		}
-		if len(slices.Compact(traces)) != 1 || !opfile.IsLocal(traces[0]) {
-			t.Errorf("%s: traces %v", test.name, traces)
-		}
-	}
 }
 
 // Equal content has equal ids in any file, other content has other ids.

@@ -51,8 +51,8 @@ func sums(records iter.Seq2[op.Record, error]) (lines []string) {
 	return lines
 }
 
-// The operations of each accelerator belong to its devices and streams, those of the host to the host. The counts and sums
-// of each trace are in testdata/reported.
+// The operations of each accelerator belong to its devices and streams, those of the host to the host. The counts and
+// sums of each trace are in testdata/reported.
 func TestReportedTraces(t *testing.T) {
 	for _, file := range []string{
 		"reports/02-kineto-ts0", "reports/02b-kineto-ts0-abs", "reports/05b-kineto-xpu-sync", "reports/07-jax-gpu",
@@ -93,46 +93,6 @@ func TestReplaysOfCuspy(t *testing.T) {
 			"{graph node id 11 1} {graph node name layers.0.attention.wq 0} " + launch,
 		"Memcpy HtoD, , , [{graph id 3 1} {graph node id 14 1} " + launch,
 	}, got)
-}
-
-// A start months away from the others is no time, also of the first event and of a launch.
-func TestWildStarts(t *testing.T) {
-	const base = 1750000000000000 // microseconds
-	const year = 365 * 24 * 3600 * 1_000_000
-	event := func(cat, name string, ts int64, args string) string {
-		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":1,"tid":1,"ts":%d,"dur":5,"args":{%s}}`, cat, name, ts,
-			args)
-	}
-	kernel := func(ts int64) string { return event("kernel", "gemm", ts, `"device":0,"stream":7`) }
-	good := []string{
-		kernel(base + 10), event("cpu_op", "mm", base, ""),
-		event("cuda_runtime", "cudaLaunchKernel", base+2, `"correlation":1`),
-	}
-	read := func(events ...string) []*op.Entry {
-		text := "[" + strings.Join(events, ",") + "]"
-		entries, _ := recordtest.Split(t, kineto.Records(strings.NewReader(text), "trace", nil))
-		return entries
-	}
-	for _, test := range []struct{ name, wild string }{
-		{"in 1970", kernel(1000)},
-		{"years before", kernel(base - 5*year)},
-		{"years behind", kernel(base + 2*year)},
-		{"an operator of the host", event("cpu_op", "mm", 0, "")},
-		{"long behind its launch", event("kernel", "gemm", base+3*year, `"device":0,"stream":7,"correlation":1`)},
-	} {
-		for _, events := range [][]string{append([]string{test.wild}, good...), append(slices.Clone(good), test.wild)} {
-			entries := read(events...)
-			wild := 0
-			for _, e := range entries {
-				if e.Warn&op.WarnBadTime != 0 && !e.Start.Known {
-					wild++
-				}
-			}
-			check.Equal(t, test.name+": entries, wild ones", []int{3, 1}, []int{len(entries), wild})
-		}
-	}
-	entries := read(kernel(5), kernel(7*24*3600*1_000_000))
-	check.Equal(t, "a week", true, entries[0].Start.Known && entries[1].Start.Known)
 }
 
 // forwardsOf returns the names of the forward operators of the host operators, "" for a missing one, in the order of
