@@ -1,7 +1,6 @@
 package kineto_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
@@ -167,15 +166,9 @@ func TestRecordedGradients(t *testing.T) {
 				counts[forward]++
 			}
 			delete(counts, "")
-			golden.Check(t, "testdata/recorded/"+name+".gradients.json", indented(t, counts))
+			golden.JSON(t, "testdata/recorded/"+name+".gradients.json", counts)
 		})
 	}
-}
-
-// indented returns a value as indented JSON.
-func indented(t *testing.T, v any) []byte {
-	t.Helper()
-	return append(check.Must(json.MarshalIndent(v, "", "\t"))(t), '\n')
 }
 
 // The steps and phases of recorded kernels agree with the ranges in the JSON open at their launches. The nanoseconds by
@@ -195,7 +188,7 @@ func TestRecordedSteps(t *testing.T) {
 				}
 				sums[e.StepName][e.Phase] += e.Duration
 			}
-			golden.Check(t, "testdata/recorded/"+name+".steps.json", indented(t, sums))
+			golden.JSON(t, "testdata/recorded/"+name+".steps.json", sums)
 		})
 	}
 }

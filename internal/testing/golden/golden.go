@@ -6,6 +6,7 @@
 package golden
 
 import (
+	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -27,6 +28,13 @@ func Check[Text string | []byte](t testing.TB, path string, got Text) {
 		return
 	}
 	check.Equal(t, path, string(check.Must(os.ReadFile(path))(t)), string(got))
+}
+
+// JSON compares a value, as indented JSON, with the file at path.
+func JSON(t testing.TB, path string, v any) {
+	t.Helper()
+	text := check.Must(json.MarshalIndent(v, "", "\t"))(t)
+	Check(t, path, append(text, '\n'))
 }
 
 // Cases compares the outputs of f for the inputs in the file at path. With -update it writes them. A case is a name, an
