@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,20 +25,11 @@ import (
 	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/internal/testing/recordtest"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/entries"
 )
 
 // sampleRecords returns a request on two ranks: computation, an all-reduce overlapped by one of them, a copy, a host
 // side, and an operation with few known properties.
-func sampleRecords(t *testing.T) (records []op.Record) {
-	t.Helper()
-	file := check.Must(os.ReadFile("testdata/sample.jsonl"))(t)
-	for rec, err := range entries.NewReader(bytes.NewReader(file), "sample.jsonl").Records() {
-		check.OK(t, err)
-		records = append(records, recordtest.Clone(rec))
-	}
-	return records
-}
+func sampleRecords(t *testing.T) []op.Record { return recordtest.File(t, "testdata/sample.jsonl") }
 
 func sampleReport(records []op.Record, by string, structure bool) *Report {
 	opts := Options{Top: 2, SumsOnly: !structure}

@@ -64,6 +64,17 @@ func All(records ...op.Record) iter.Seq2[op.Record, error] {
 	}
 }
 
+// File returns the records of a file of entries.
+func File(t testing.TB, path string) (records []op.Record) {
+	t.Helper()
+	text := check.Must(os.ReadFile(path))(t)
+	for rec, err := range entries.NewReader(bytes.NewReader(text), path).Records() {
+		check.OK(t, err)
+		records = append(records, Clone(rec))
+	}
+	return records
+}
+
 // Entries returns operations as an iterator of records.
 func Entries(entries ...*op.Entry) iter.Seq2[op.Record, error] {
 	records := make([]op.Record, len(entries))
