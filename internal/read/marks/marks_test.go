@@ -3,34 +3,29 @@ package marks_test
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/optrace/optrace/internal/read/marks"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/op"
 )
 
 // Names of ranges have the meanings in testdata/names.txt.
 func TestOf(t *testing.T) {
-	for line := range strings.Lines(string(check.Must(os.ReadFile("testdata/names.txt"))(t))) {
-		name, want, isRow := strings.Cut(strings.TrimSpace(line), "| ")
-		if !isRow {
-			continue
+	golden.Lines(t, "testdata/names.txt", func(name string) string {
+		m, ok := marks.Of(name)
+		if !ok {
+			return "none"
 		}
-		name = strings.TrimSpace(name)
-		got := "none"
-		if m, ok := marks.Of(name); ok {
-			kind := "range"
-			if m.IsStep() {
-				kind = "step"
-			}
-			cells := []string{kind, m.Number.String(), m.Tokens.String(), m.Requests.String(), cmp.Or(m.Phase, "-")}
-			got = strings.ReplaceAll(strings.Join(cells, " | "), "unknown", "-")
+		kind := "range"
+		if m.IsStep() {
+			kind = "step"
 		}
-		check.Equal(t, name, want, got)
-	}
+		cells := []string{kind, m.Number.String(), m.Tokens.String(), m.Requests.String(), cmp.Or(m.Phase, "-")}
+		return strings.ReplaceAll(strings.Join(cells, " | "), "unknown", "-")
+	})
 }
 
 func TestStepsAt(t *testing.T) {
