@@ -19,6 +19,7 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/help"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 )
 
 // The help text lists every key of a report in JSON, with the right type.
@@ -106,19 +107,15 @@ func TestVersionOf(t *testing.T) {
 
 // Completion offers words and, in place of files, ":files". The lines and words are in testdata/complete.txt.
 func TestComplete(t *testing.T) {
-	for row := range strings.Lines(string(check.Must(os.ReadFile("testdata/complete.txt"))(t))) {
-		line, want, isRow := strings.Cut(strings.TrimSuffix(row, "\n"), "|")
-		if !isRow {
-			continue
-		}
+	golden.Lines(t, "testdata/complete.txt", func(line string) string {
 		var found []string
 		for line := range strings.Lines(succeeds(t, append([]string{"completion", completionWords},
 			strings.Split(line, " ")...)...)) {
 			word, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 			found = append(found, word)
 		}
-		check.Equal(t, fmt.Sprintf("%q", line), strings.TrimSpace(want), strings.Join(found, " "))
-	}
+		return strings.Join(found, " ")
+	})
 }
 
 // The help text of a command describes every flag, in the table used by shells, and no other flags.
