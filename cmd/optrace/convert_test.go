@@ -498,25 +498,3 @@ func TestFlameGraphIsTheStackTable(t *testing.T) {
 	}
 	t.Logf("%d of %d pages were compared", compared, len(pages))
 }
-
-// Kernels of a replayed graph have the operator, shapes and FLOPs of its capture.
-func TestReportTakesOperatorsOfCaptures(t *testing.T) {
-	event := func(category, name string, ts int, args string) string {
-		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":1,"tid":1,"ts":%d,"dur":4,"args":{%s}}`, category, name, ts,
-			args)
-	}
-	capture := "[" + event("cuda_runtime", "cudaStreamBeginCapture", 1, `"correlation":1`) + "," +
-		event("cpu_op", "aten::mm", 3, `"Input Dims":[[8,64],[64,64]],"Input type":["float","float"]`) + "," +
-		event("cuda_runtime", "cudaLaunchKernel", 4, `"correlation":2`) + "," +
-		event("cuda_runtime", "cudaStreamEndCapture", 9, `"correlation":3`) + "]"
-	serve := "[" + event("cuda_runtime", "cudaGraphLaunch", 1, `"correlation":1`) + "," +
-		event("kernel", "gemm", 5, `"device":0,"stream":7,"correlation":1,"graph id":3,"graph node id":5`) + "]"
-	got := succeeds(t, "report", "-csv", "-by", "operator,shape", tempInput(t, "s.json", serve),
-		"-capture", tempInput(t, "c.json", capture))
-	if !strings.Contains(got, "\naten::mm,\"8x64,64x64->?\",") || !strings.Contains(got, ",65536,") {
-		t.Error(got)
-	}
-	if code, _, errs := ran(t, "report", "-capture", tempInput(t, "c.json", capture), "-"); code != exit.WrongUsage {
-		t.Errorf("standard input: exit code %d, %s", code, errs)
-	}
-}
