@@ -23,6 +23,7 @@ import (
 	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/internal/testing/optest"
 	"github.com/optrace/optrace/internal/testing/recordtest"
 	"github.com/optrace/optrace/op"
@@ -276,15 +277,7 @@ func TestReportedDatabases(t *testing.T) {
 		if err != nil {
 			t.Skip(err)
 		}
-		var got []string
-		for _, e := range read(text).entries {
-			got = append(got, fmt.Sprint(e.DeviceID, " ", e.Stream, " ", e.Operation, " ", e.Duration, " by ",
-				e.LaunchedBy))
-		}
-		check.Equal(t, name, []string{
-			"cpu unknown forward 1090 by ", "cpu unknown forward 809 by ",
-			"cuda:0 7 void gemm_kernel<float>(float*) 400 by forward", "cuda:0 7 relu_kernel 300 by forward",
-			"cuda:0 7 void gemm_kernel<float>(float*) 600 by forward",
-		}, got)
+		f := read(text)
+		golden.Check(t, "testdata/reported.jsonl", f.lines())
 	}
 }
