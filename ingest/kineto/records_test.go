@@ -11,6 +11,7 @@ import (
 	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/internal/testing/recordtest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -56,14 +57,7 @@ func TestRecordsWithMapping(t *testing.T) {
 		`.0","device":3,` +
 		`"correlation":8}},
 		{"ph":"X","cat":"cpu_op","name":"aten::mm","ts":1,"dur":2,"args":{"layer":"encoder.1","Input Dims":[[2]]}}]`
-	want := `{"step":null,"operation":"aten::mm","device_id":"cpu","input_shapes":[[2]],"output_shape":null,` +
-		`"duration_us":2,` +
-		`"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":2000,"path":"encoder.1","side":"host"}
-{"step":null,"operation":"gemm","device_id":"cuda:3","input_shapes":null,"output_shape":null,"duration_us":2,"output_elements":null,` +
-		`"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":2000,"path":"encoder.0",` +
-		`"attrs":{"queued":0,"correlation":8,"grid":[1,2]}}
-`
-	check.Equal(t, "records", want, withoutIDs(transcript(t, []byte(text), m)))
+	golden.Check(t, "testdata/mapping.txt", transcript(t, []byte(text), m))
 }
 
 // Equal content has equal ids in any file, other content has other ids.

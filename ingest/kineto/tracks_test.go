@@ -85,13 +85,7 @@ func TestReplaysOfCuspy(t *testing.T) {
 			got = append(got, fmt.Sprint(e.Operation, ", ", e.Side, ", ", e.Path, ", ", e.Attrs))
 		}
 	}
-	const launch = "{tensor.launch.duration 20000 1} {tensor.launch.call cudaGraphLaunch 0} {thread.id 1 1}]"
-	check.Equal(t, "entries of a step", []string{
-		"HostNode: cb(void*), host, , [{thread.id 9 1}]",
-		"gemm_kernel, , layers.0.attention.wq, [{grid [1,1,1] 5} {block [128,1,1] 5} {graph id 3 1} " +
-			"{graph node id 11 1} {graph node name layers.0.attention.wq 0} " + launch,
-		"Memcpy HtoD, , , [{graph id 3 1} {graph node id 14 1} " + launch,
-	}, got)
+	golden.Check(t, "testdata/reported/cuspy_step.txt", strings.Join(got, "\n")+"\n")
 }
 
 // forwardsOf returns the names of the forward operators of the host operators, "" for a missing one, in the order of

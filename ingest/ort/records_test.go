@@ -71,15 +71,7 @@ func TestNodesOfDirectML(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	entries, spans := recordtest.Split(t, ort.Records(strings.NewReader(string(text)), "profile", nil))
-	got := make(map[string]int64)
-	for _, e := range entries {
-		got[e.Operation+" "+e.DeviceID] = e.Duration
-	}
-	check.Equal(t, "nodes", map[string]int64{
-		"DmlFusedNode_0_41 ": 378000, "DmlFusedNode_4_63 ": 150000, "/0/STFT ": 661000,
-	}, got)
-	check.Equal(t, "events of the session", 2, len(spans))
+	golden.Check(t, "testdata/directml.golden", transcript(t, string(text), nil))
 }
 
 // session makes the profile of a session and notes the parent of each event. The reader must find it by the times

@@ -3,7 +3,6 @@ package perfetto_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -165,15 +164,5 @@ func TestRocprofv3(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	entries, _ := recordtest.Split(t, perfetto.Records(bytes.NewReader(trace), "trace", nil))
-	var got []string
-	for _, e := range entries {
-		got = append(got, fmt.Sprint(e.DeviceID, " ", e.Stream, " ", e.Operation, " ", e.Kind, " ", e.Duration, " ",
-			e.MemoryBytes, " ", e.Launch))
-	}
-	check.Equal(t, "operations", []string{
-		"gpu:0 0 gemm_kernel(float*) compute 40000 unknown 5000001000",
-		"gpu:0 0 relu_kernel(float*) compute 10000 unknown unknown",
-		"gpu:0 unknown MEMORY_COPY_DEVICE_TO_HOST memory 5000 4096 unknown",
-	}, got)
+	golden.Check(t, "testdata/rocprofv3.golden", transcript(t, trace))
 }
