@@ -147,8 +147,8 @@ func TestPipelines(t *testing.T) {
 	dir, to, address := t.TempDir(), newBackend(t), freeAddress(t)
 	config := filepath.Join(dir, "config.yaml")
 	pipelines := string(check.Must(os.ReadFile("testdata/pipelines.yaml"))(t))
-	pipelines = strings.NewReplacer("OTLP_ADDRESS", address, "METRICS_ADDRESS", to.address, "OUTPUT", dir).Replace(pipelines)
-	check.OK(t, os.WriteFile(config, []byte(pipelines), 0o600))
+	addresses := strings.NewReplacer("OTLP_ADDRESS", address, "METRICS_ADDRESS", to.address, "OUTPUT", dir)
+	check.OK(t, os.WriteFile(config, []byte(addresses.Replace(pipelines)), 0o600))
 	stop := start(t, config)
 	sent := pdatatest.Training(t, 1, 2, 5)
 	for _, td := range sent {
