@@ -376,20 +376,6 @@ func TestMember(t *testing.T) {
 	}
 }
 
-// The search by eight bytes finds the same end at every offset.
-func TestStrEndsAtEveryOffset(t *testing.T) {
-	for n := range 40 {
-		body := strings.Repeat("\x80z", n)[:n]
-		for _, tail := range []string{`"`, `"""""""""`, `",12345678`} {
-			var l lexer.Lexer
-			l.Reset([]byte(`"` + body + tail))
-			if got := string(l.Str()); got != body || l.Offset() != n+2 {
-				t.Errorf("length %d, tail %q: %q up to %d", n, tail, got, l.Offset())
-			}
-		}
-	}
-}
-
 // value builds encoding/json's value through the Lexer. It recurses within the Lexer's depth limit.
 func value(l *lexer.Lexer) any {
 	switch c := l.Peek(); c {
