@@ -160,7 +160,7 @@ func TestRecordedGradients(t *testing.T) {
 				counts[forward]++
 			}
 			delete(counts, "")
-			golden.JSON(t, "testdata/recorded/"+name+".gradients.json", counts)
+			golden.JSON(t, "testdata/recorded/"+name+".gradients.golden", counts)
 		})
 	}
 }
@@ -182,7 +182,7 @@ func TestRecordedSteps(t *testing.T) {
 				}
 				sums[e.StepName][e.Phase] += e.Duration
 			}
-			golden.JSON(t, "testdata/recorded/"+name+".steps.json", sums)
+			golden.JSON(t, "testdata/recorded/"+name+".steps.golden", sums)
 		})
 	}
 }
