@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -21,11 +20,6 @@ const kernel = `{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":10.2
 	`"stream":7}}`
 
 func TestRecords(t *testing.T) { recordtest.Cases(t, kineto.Records) }
-
-// withoutIDs removes the made-up ids, see [TestNesting].
-func withoutIDs(transcript string) string {
-	return regexp.MustCompile(`,"trace_id":"6f70747261636501[^"]*","span_id":"[^"]*"`).ReplaceAllString(transcript, "")
-}
 
 func TestRecordsReportTheCutOnce(t *testing.T) {
 	text := check.Must(os.ReadFile("testdata/train.json"))(t)
@@ -58,32 +52,6 @@ func TestRecordsWithMapping(t *testing.T) {
 		`"correlation":8}},
 		{"ph":"X","cat":"cpu_op","name":"aten::mm","ts":1,"dur":2,"args":{"layer":"encoder.1","Input Dims":[[2]]}}]`
 	golden.Check(t, "testdata/mapping.txt", transcript(t, []byte(text), m))
-}
-
-// Equal content has equal ids in any file, other content has other ids.
-func TestTraceIDs(t *testing.T) {
-	ids := map[op.TraceID]string{}
-	for _, text := range []string{
-		`[` + kernel + `]`,
-		`[` + strings.Replace(kernel, "gemm", "gemv", 1) + `]`,
-		`[` + strings.Replace(kernel, "10.25", "10.251", 1) + `]`,
-		`[` + strings.Replace(kernel, `"dur":2`, `"dur":3`, 1) + `]`,
-		`[` + strings.Replace(kernel, `"stream":7`, `"stream":8`, 1) + `]`,
-		`[` + strings.Replace(kernel, `kernel`, `cpu_op`, 1) + `]`,
-		`{"traceEvents":[` + kernel + `],"distributedInfo":{"rank":1}}`,
-		`{"traceEvents":[` + kernel + `],"baseTimeNanoseconds":1}`,
-	} {
-		for range 2 {
-			entries, _ := recordtest.Split(t, kineto.Records(strings.NewReader(text), "trace", nil))
-			for _, e := range entries {
-				if other, found := ids[e.TraceID]; found && other != text {
-					t.Errorf("%s and %s have the same id", text, other)
-				}
-				ids[e.TraceID] = text
-			}
-		}
-	}
-	check.Equal(t, "ids", 8, len(ids))
 }
 
 func TestRecordsEnd(t *testing.T) {
