@@ -13,6 +13,7 @@ import (
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/op"
 )
 
@@ -91,19 +92,6 @@ func TestWork(t *testing.T) {
 	}
 }
 
-func TestAttentionNames(t *testing.T) {
-	for name, want := range map[string]bool{
-		"FLASH_ATTN_EXT": true, "aten::scaled_dot_product_attention": true, "MultiHeadAttention": true,
-		"fmha_cutlassF_f16_aligned_64x64_rf_sm80": true,
-		"void pytorch_flash::flash_fwd_kernel<…>": true, "MUL_MAT": false, "SOFT_MAX": false, "matmul": false,
-		"": false,
-	} {
-		if flops.IsAttention(name) != want {
-			t.Errorf("%q: not %t", name, want)
-		}
-	}
-}
-
 func TestOnlyWhatComputesHasWork(t *testing.T) {
 	for _, kind := range []op.Kind{op.KindCollective, op.KindMemory, op.KindIO, op.KindControl} {
 		e := entry(t, "add", "5x7 5x7 -> 5x7 f32")
@@ -117,13 +105,10 @@ func TestOnlyWhatComputesHasWork(t *testing.T) {
 	check.Equal(t, "complex numbers", flops.Work{}, flops.Of(e))
 }
 
-func TestElementwiseNames(t *testing.T) {
-	for name, is := range map[string]bool{
-		"gelu": true, "aten::add_": true, "MUL": true, "mm": false, "layer_norm": false, "cumsum": false,
-		"softmax": false, "": false,
-	} {
-		check.Equal(t, name, is, flops.IsElementwise(name))
-	}
+func TestNames(t *testing.T) {
+	golden.Lines(t, "testdata/names.txt", func(name string) string {
+		return fmt.Sprintf("attention %t, elementwise %t", flops.IsAttention(name), flops.IsElementwise(name))
+	})
 }
 
 // Any shapes give non-negative figures without panics, and the same figures in a second call.
