@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
@@ -81,34 +82,12 @@ func FuzzWriter(f *testing.F) {
 	})
 }
 
-func TestWidthAndTruncate(t *testing.T) {
-	for _, test := range []struct {
-		in    string
-		width int
-		cut   string // to 5 columns
-	}{
-		{"matmul", 6, "matm…"}, {"relu", 4, "relu"}, {"矩阵乘法", 8, "矩阵…"},
-		{"e\u0301e\u0301", 2, "e\u0301e\u0301"}, {"абвгде", 6, "абвг…"}, {"", 0, ""},
-	} {
-		check.Equal(t, fmt.Sprintf("Width(%q)", test.in), test.width, Width(test.in))
-		check.Equal(t, fmt.Sprintf("Truncate(%q, 5)", test.in), test.cut, Truncate(test.in, 5))
-	}
-	check.Equal(t, "Truncate to nothing", "", Truncate("abc", 0))
-}
-
-func TestShorten(t *testing.T) {
-	for _, test := range []struct {
-		in    string
-		short string // to 5 columns
-	}{
-		{"", ""}, {"relu", "relu"}, {"matmul", "ma…ul"}, {"矩阵乘法", "矩…法"},
-		{"a矩阵乘", "a…乘"}, {"abcde\u0301f", "ab…e\u0301f"},
-	} {
-		check.Equal(t, fmt.Sprintf("Shorten(%q, 5)", test.in), test.short, Shorten(test.in, 5))
-	}
-	for width, want := range []string{"", "…", "a…", "a…f"} {
-		check.Equal(t, fmt.Sprintf("Shorten to %d columns", width), want, Shorten("abcdef", width))
-	}
+func TestWidths(t *testing.T) {
+	golden.Lines(t, "testdata/widths.txt", func(line string) string {
+		columns, text, _ := strings.Cut(line, " ")
+		n := check.Must(strconv.Atoi(columns))(t)
+		return fmt.Sprintf("%d columns, truncated %q, shortened %q", Width(text), Truncate(text, n), Shorten(text, n))
+	})
 }
 
 func FuzzClean(f *testing.F) {
