@@ -91,17 +91,7 @@ func TestSlowestRequestInWords(t *testing.T) {
 	golden.Check(t, "testdata/slowest.txt", words.String())
 }
 
-func TestNameInText(t *testing.T) {
-	for name, want := range map[string]string{
-		"":                       "",
-		"matmul":                 "matmul",
-		"two\nlines\x1b[0m":      "two lines [0m",
-		strings.Repeat("é", 48):  strings.Repeat("é", 48),
-		strings.Repeat("ab", 25): strings.Repeat("ab", 15) + "a…" + strings.Repeat("ab", 8),
-	} {
-		check.Equal(t, fmt.Sprintf("%q", name), want, NameInText(name))
-	}
-}
+func TestNameInText(t *testing.T) { golden.Lines(t, "testdata/names.txt", NameInText) }
 
 func TestNamesInTextStayDistinct(t *testing.T) {
 	const tensile = "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x192x64_MI16x16x1_SN_"
