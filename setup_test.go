@@ -31,6 +31,7 @@ import (
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/internal/testing/spantest"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -284,33 +285,18 @@ func clearLaunchers(t *testing.T) {
 }
 
 func TestProcessDetector(t *testing.T) {
-	for _, test := range []struct{ name, env, want string }{
-		{"nothing", "", ""},
-		{"torchrun", "RANK=3 WORLD_SIZE=8", " tensor.rank=3 tensor.world_size=8"},
-		{"open MPI", "OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1", " tensor.rank=0 tensor.world_size=1"},
-		{"MPICH", "PMI_RANK=1 PMI_SIZE=2", " tensor.rank=1 tensor.world_size=2"},
-		{"slurm", "SLURM_PROCID=15 SLURM_STEP_NUM_TASKS=16", " tensor.rank=15 tensor.world_size=16"},
-		{"torchrun below slurm", "RANK=9 WORLD_SIZE=16 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2",
-			" tensor.rank=9 tensor.world_size=16"},
-		{"a rank of something else", "RANK=3", ""},
-		{"a size alone", "WORLD_SIZE=3", ""},
-		{"no number", "RANK=first WORLD_SIZE=8", ""},
-		{"beyond the size", "RANK=8 WORLD_SIZE=8", ""},
-		{"negative", "RANK=-1 WORLD_SIZE=8", ""},
-		{"beyond 32 bits", "RANK=1 WORLD_SIZE=4294967296", ""},
-		{"the next pair", "RANK=x WORLD_SIZE=8 PMI_RANK=1 PMI_SIZE=2", " tensor.rank=1 tensor.world_size=2"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			clearLaunchers(t)
-			for variable := range strings.FieldsSeq(test.env) {
-				name, value, _ := strings.Cut(variable, "=")
-				t.Setenv(name, value)
-			}
-			r := check.Must(optrace.ProcessDetector().Detect(t.Context()))(t)
-			want := fmt.Sprintf("host.name=%s process.pid=%d%s", check.Must(os.Hostname())(t), os.Getpid(), test.want)
-			check.Equal(t, "attributes", want, strings.Join(texts(r.Attributes()), " "))
-		})
-	}
+	process := fmt.Sprintf("host.name=%s process.pid=%d", check.Must(os.Hostname())(t), os.Getpid())
+	golden.Lines(t, "testdata/launchers.txt", func(env string) string {
+		clearLaunchers(t)
+		for variable := range strings.FieldsSeq(env) {
+			name, value, _ := strings.Cut(variable, "=")
+			t.Setenv(name, value)
+		}
+		r := check.Must(optrace.ProcessDetector().Detect(t.Context()))(t)
+		more, ok := strings.CutPrefix(strings.Join(texts(r.Attributes()), " "), process)
+		check.Equal(t, env+": attributes of the process", true, ok)
+		return strings.TrimSpace(more)
+	})
 }
 
 // The file has the process's rank from the environment, and a report groups by it. OpenTelemetry's variables win.

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -31,13 +32,15 @@ func syntaxEvent(file string, line int64, msg string, truncated bool) event {
 	return event{err: &op.SyntaxError{File: file, Line: line, Msg: msg, Truncated: truncated}}
 }
 
-func empty(change func(*Envelope)) Envelope {
+// envelopeOf returns the envelope of a file of 100 bytes, with members in JSON.
+func envelopeOf(t *testing.T, members string) Envelope {
+	t.Helper()
 	e := Envelope{
-		Formats: []string{}, Sampling: SamplingNone, Problems: []string{},
+		Files: 1, Bytes: 100, Formats: []string{"entries-jsonl"}, Sampling: SamplingNone, Problems: []string{},
 		Warnings: map[string]int64{}, SkippedBy: map[string]int64{},
 		MalformedBy: map[string]int64{}, DroppedBy: map[string]int64{},
 	}
-	change(&e)
+	check.OK(t, json.Unmarshal([]byte("{"+members+"}"), &e))
 	return e
 }
 
@@ -45,57 +48,35 @@ func TestEnvelopeCountsRecords(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		events []event
-		want   func(*Envelope)
+		want   string // members in JSON that are not those of an empty file
 	}{
-		{"nothing", nil, func(*Envelope) {}},
-		{"a record without content", []event{{}}, func(*Envelope) {}},
-		{"the end", []event{{err: io.EOF}}, func(*Envelope) {}},
+		{"nothing", nil, ""},
+		{"a record without content", []event{{}}, ""},
+		{"the end", []event{{err: io.EOF}}, ""},
 		{"entries with warnings", []event{
 			entryEvent(0, 0), entryEvent(op.WarnBadShape|op.WarnNegativeDuration, 0), entryEvent(op.WarnBadShape, 0),
-		}, func(e *Envelope) {
-			e.Entries = 3
-			e.Spans = 3
-			e.Warnings = map[string]int64{"bad_shape": 2, "neg_duration": 1}
-		}},
+		}, `"entries":3,"spans":3,"warnings":{"bad_shape":2,"neg_duration":1}`},
 		{"spans are skipped, other records are no spans", []event{
 			entryEvent(0, 0),
 			{rec: op.Record{Span: &op.Span{Name: "request"}}},
 			{rec: op.Record{Skipped: op.Skipped{Reason: op.SkipNonOp, N: 2}}},
 			{rec: op.Record{Skipped: op.Skipped{Reason: op.SkipOtherSignal, N: 5}}},
 			{rec: op.Record{Skipped: op.Skipped{Reason: op.SkipUnknownRecord, N: 1}}},
-		}, func(e *Envelope) {
-			e.Entries = 1
-			e.Spans = 4
-			e.Skipped = 3
-			e.SkippedBy = map[string]int64{"non_op": 3, "other_signal": 5, "unknown_record": 1}
-		}},
+		}, `"entries":1,"spans":4,"skipped":3,"skipped_by":{"non_op":3,"other_signal":5,"unknown_record":1}`},
 		{"a sampler", []event{
 			{rec: op.Record{Resource: &op.Resource{Attrs: []op.Attr{{Key: attrkey.Sampler,
 				Value: "TraceIDRatioBased{0.1}"}}}}},
 			{rec: op.Record{Resource: &op.Resource{}}}, entryEvent(0, 0),
-		}, func(e *Envelope) {
-			e.Entries = 1
-			e.Spans = 1
-			e.Sampling = SamplingUnknown
-			e.Sampler = "TraceIDRatioBased{0.1}"
-		}},
+		}, `"entries":1,"spans":1,"sampling":"unknown","sampler":"TraceIDRatioBased{0.1}"`},
 		{"a sampler and its weights", []event{
 			{rec: op.Record{Resource: &op.Resource{Attrs: []op.Attr{{Key: attrkey.Sampler, Value: "Probability"}}}}},
 			entryEvent(0, 10),
-		}, func(e *Envelope) {
-			e.Entries = 1
-			e.Spans = 1
-			e.Sampling = SamplingKnown
-			e.Sampler = "Probability"
-		}},
+		}, `"entries":1,"spans":1,"sampling":"known","sampler":"Probability"`},
 		{"gaps", []event{
 			{rec: op.Record{Gap: &op.Gap{Dropped: 7, Reason: "queue_full"}}},
 			{rec: op.Record{Gap: &op.Gap{Dropped: 1}}},
 			{rec: op.Record{Gap: &op.Gap{Dropped: -5, Reason: "queue_full"}}},
-		}, func(e *Envelope) {
-			e.Dropped = 8
-			e.DroppedBy = map[string]int64{"queue_full": 7, "unknown": 1}
-		}},
+		}, `"dropped":8,"dropped_by":{"queue_full":7,"unknown":1}`},
 		{"unreadable records", []event{
 			syntaxEvent("b.jsonl", 9, "expected a value, found 'x'", false),
 			{err: &op.SyntaxError{File: "a.jsonl", Line: 3, Msg: "expected a value, found 'y'",
@@ -103,47 +84,23 @@ func TestEnvelopeCountsRecords(t *testing.T) {
 			syntaxEvent("b.jsonl", 10, "unexpected end of JSON text", true),
 			{err: fmt.Errorf("reading: %w", io.ErrUnexpectedEOF)},
 			{err: errors.New("disk on fire")},
-		}, func(e *Envelope) {
-			e.Malformed = 3
-			e.Truncated = 2
-			e.MalformedBy = map[string]int64{"syntax": 1, "damaged": 1, "other": 1}
-			e.Problems = []string{
-				"a.jsonl:3: expected a value, found 'y' (at byte 0)",
-				"b.jsonl:9: expected a value, found 'x' (at byte 0)",
-				"b.jsonl:10: unexpected end of JSON text (at byte 0)",
-			}
-		}},
-		{"all weighted", []event{entryEvent(0, 2), entryEvent(0, 1)}, func(e *Envelope) {
-			e.Entries = 2
-			e.Spans = 2
-			e.Sampling = SamplingKnown
-		}},
-		{"some weighted", []event{entryEvent(0, 2), entryEvent(0, 0)}, func(e *Envelope) {
-			e.Entries = 2
-			e.Spans = 2
-			e.Sampling = SamplingUnknown
-		}},
+		}, `"malformed":3,"truncated":2,"malformed_by":{"syntax":1,"damaged":1,"other":1},
+			"problems":["a.jsonl:3: expected a value, found 'y' (at byte 0)",
+			"b.jsonl:9: expected a value, found 'x' (at byte 0)",
+			"b.jsonl:10: unexpected end of JSON text (at byte 0)"]`},
+		{"all weighted", []event{entryEvent(0, 2), entryEvent(0, 1)}, `"entries":2,"spans":2,"sampling":"known"`},
+		{"some weighted", []event{entryEvent(0, 2), entryEvent(0, 0)}, `"entries":2,"spans":2,"sampling":"unknown"`},
 		{"holes in the batches of each writer", []event{
 			batchEvent("a", 0, 0), batchEvent("b", 5, 0), batchEvent("a", 3, 0), batchEvent("b", 6, 0),
-		}, func(e *Envelope) {
-			e.MissingBatches = 2
-			e.EarlierBatches = 5
-		}},
+		}, `"missing_batches":2,"earlier_batches":5`},
 		{"announced entries", []event{
 			batchEvent("a", 0, 3), entryEvent(0, 0), entryEvent(0, 0), batchEvent("a", 1, 1), entryEvent(0, 0),
-		}, func(e *Envelope) {
-			e.Entries = 3
-			e.Spans = 3
-			e.MissingEntries = 1
-		}},
+		}, `"entries":3,"spans":3,"missing_entries":1`},
 		{"numbers beyond reason", []event{
 			batchEvent("a", 0, math.MaxInt64), batchEvent("a", 1, math.MaxInt64), batchEvent("a", 2, -9),
 			{rec: op.Record{Gap: &op.Gap{Dropped: math.MaxInt64}}}, {rec: op.Record{Gap: &op.Gap{Dropped: 5}}},
-		}, func(e *Envelope) {
-			e.MissingEntries = math.MaxInt64
-			e.Dropped = math.MaxInt64
-			e.DroppedBy = map[string]int64{"unknown": math.MaxInt64}
-		}},
+		}, `"missing_entries":9223372036854775807,"dropped":9223372036854775807,
+			"dropped_by":{"unknown":9223372036854775807}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			in := newCounter()
@@ -151,11 +108,7 @@ func TestEnvelopeCountsRecords(t *testing.T) {
 				in.add(ev.rec, ev.err)
 			}
 			in.endFile("entries-jsonl", 100)
-			want := empty(tc.want)
-			want.Files = 1
-			want.Bytes = 100
-			want.Formats = []string{"entries-jsonl"}
-			check.Equal(t, "", want, in.envelope())
+			check.Equal(t, "", envelopeOf(t, tc.want), in.envelope())
 		})
 	}
 }

@@ -29,58 +29,7 @@ import (
 
 // sampleRecords returns a request on two ranks: computation, an all-reduce overlapped by one of them, a copy, a host
 // side, and an operation with few known properties.
-func sampleRecords() []op.Record {
-	trace := op.TraceID{0: 0xaa, 15: 1}
-	entry := func(id byte, e op.Entry) op.Record {
-		e.TraceID = trace
-		e.SpanID = op.SpanID{7: id}
-		e.ParentSpanID = op.SpanID{7: 1}
-		e.Root = "POST /predict"
-		e.RootSpanID = op.SpanID{7: 1}
-		return op.Record{Entry: &e}
-	}
-	at := func(offset int64) op.Int { return op.Known(1_700_000_000_000_000_000 + offset) }
-	return []op.Record{
-		{Span: &op.Span{Name: "POST /predict", TraceID: trace, SpanID: op.SpanID{7: 1}, Start: at(0), Duration: 1000,
-			Service: "api"}},
-		entry(2, op.Entry{
-			Operation: "matmul", Kind: op.KindCompute, KindRule: op.RuleDefault, DeviceID: "cuda:0",
-			Rank: op.Known(0), Step: op.Known(1),
-			InputShapes: []op.Shape{{64, 784}, {784, 256}}, OutputShape: op.Shape{64, 256}, DType: op.F32,
-			Start: at(100), Duration: 300, OutputElements: op.Known(16384), MemoryBytes: op.Known(65536),
-			FLOPs: op.Known(25690112),
-		}),
-		entry(3, op.Entry{
-			Operation: "matmul", Kind: op.KindCompute, KindRule: op.RuleDefault, DeviceID: "cuda:0",
-			Rank: op.Known(1), Step: op.Known(1),
-			InputShapes: []op.Shape{{32, 784}, {784, 256}}, OutputShape: op.Shape{32, 256}, DType: op.BF16,
-			Start: at(100), Duration: 200, OutputElements: op.Known(8192), MemoryBytes: op.Known(16384),
-		}),
-		entry(4, op.Entry{
-			Operation: "allreduce", Kind: op.KindCollective, KindRule: op.RuleName, DeviceID: "cuda:0",
-			Rank: op.Known(0), Step: op.Known(1),
-			Start: at(350), Duration: 150, Collective: &op.Collective{Name: "all_reduce", Group: "dp"},
-		}),
-		entry(5, op.Entry{
-			Operation: "allreduce", Kind: op.KindCollective, KindRule: op.RuleAttribute, DeviceID: "cuda:0",
-			Rank: op.Known(1), Step: op.Known(1),
-			Start: at(400), Duration: 100,
-		}),
-		entry(6, op.Entry{
-			Operation: "Memcpy DtoH (Device -> Pinned)", Kind: op.KindMemory, KindRule: op.RuleName,
-			DeviceID: "cuda:0", Rank: op.Known(0),
-			Step:  op.Known(1),
-			Start: at(600), Duration: 50, MemoryBytes: op.Known(2 << 20),
-		}),
-		entry(7, op.Entry{
-			Operation: "matmul", Side: op.SideHost, Kind: op.KindCompute, KindRule: op.RuleDefault, DeviceID: "cpu",
-			Rank:  op.Known(0),
-			Start: at(50), Duration: 900,
-		}),
-		entry(8, op.Entry{Operation: "reshape", Kind: op.KindControl, Failed: true, Error: "bad shape",
-			Warn: op.WarnBadShape}),
-	}
-}
+func sampleRecords(t *testing.T) []op.Record { return recordtest.File(t, "testdata/sample.jsonl") }
 
 func sampleReport(records []op.Record, by string, structure bool) *Report {
 	opts := Options{Top: 2, SumsOnly: !structure}
@@ -105,8 +54,8 @@ func reportJSON(t *testing.T, r *Report) []byte {
 
 // An empty input also gives a report, without null lists and without divisions by zero.
 func TestReportJSON(t *testing.T) {
-	golden.Check(t, "testdata/report.json", reportJSON(t, sampleReport(sampleRecords(), "device,shape", true)))
-	golden.Check(t, "testdata/report_flat.json", reportJSON(t, sampleReport(sampleRecords(), "", false)))
+	golden.Check(t, "testdata/report.json", reportJSON(t, sampleReport(sampleRecords(t), "device,shape", true)))
+	golden.Check(t, "testdata/report_flat.json", reportJSON(t, sampleReport(sampleRecords(t), "", false)))
 	golden.Check(t, "testdata/report_empty.json", reportJSON(t, sampleReport(nil, "operation", true)))
 }
 

@@ -256,76 +256,16 @@ type document struct {
 	upper  string // the same in another case
 }
 
-// documents returns a document for each format.
-func documents() []document {
-	otlpSpan := func(id, name, more string) string {
-		return fmt.Sprintf(`{%s"traceId":"4d02081d276cbb954beb68be77c6566e","spanId":"%s","name":"%s",`+
-			`"startTimeUnixNano":"1000",`+
-			`"endTimeUnixNano":"1600","attributes":[{"key":"tensor.op.name","value":{"stringValue":""}}]`, more, id,
-			name)
+// documents returns the documents of testdata/documents.txt: a line with the format and the names, and the text.
+func documents(t *testing.T) (all []document) {
+	t.Helper()
+	file := string(check.Must(os.ReadFile("testdata/documents.txt"))(t))
+	for part := range strings.SplitSeq(strings.TrimPrefix(file, "=== "), "\n=== ") {
+		head, text, _ := strings.Cut(part, "\n")
+		cells := strings.Split(head, " | ")
+		all = append(all, document{cells[0], text, cells[1], cells[2]})
 	}
-	otlp := `{"resourceSpans":[{"scopeSpans":[{"spans":[` + otlpSpan("ca979163b1fe8ba7", "first", "◂") + `▸},` +
-		otlpSpan("ca979163b1fe8ba8", "second", "") + `¶}]}]}]}`
-	jaeger := func(id, name, more string) string {
-		return fmt.Sprintf(`{%s"traceID":"4d02081d276cbb954beb68be77c6566e","spanID":"%s","operationName":"%s",`+
-			`"references":[],"startTime":1,`+
-			`"duration":1,"tags":[{"key":"tensor.op.name","type":"string","value":""}],"processID":"p1"`, more, id,
-			name)
-	}
-	trace := `{"traceID":"4d02081d276cbb954beb68be77c6566e","spans":[` + jaeger("ca979163b1fe8ba7", "first", "◂") +
-		"▸}," + jaeger("ca979163b1fe8ba8", "second", "") + `¶}],"processes":{"p1":{"serviceName":"s","tags":[]}}}`
-	printed := func(id, name, more string) string {
-		return fmt.Sprintf(`{"SpanContext":{"TraceID":"4d02081d276cbb954beb68be77c6566e","SpanID":"%s"},%s"Name":"%s",`+
-			`"StartTime":"2026-11-21T01:23:22.64Z","EndTime":"2026-11-21T01:23:22.65Z",`+
-			`"Attributes":[{"Key":"tensor.op.name","Value":{"Type":"STRING","Value":""}}]`, id, more, name)
-	}
-	python := func(id, name, more string) string {
-		return fmt.Sprintf(`{"context":{"trace_id":"0x4d02081d276cbb954beb68be77c6566e","span_id":"0x%s"},%s`+
-			`"name":"%s","parent_id":null,"start_time":"2026-11-21T01:23:22.640000Z",`+
-			`"end_time":"2026-11-21T01:23:22.650000Z",`+`"attributes":{"tensor.op.name":""}`, id, more, name)
-	}
-	event := func(name, more string) string {
-		return fmt.Sprintf(`{%s"ph":"X","cat":"kernel","name":"%s","pid":0,"tid":7,"ts":10,"dur":2`, more, name)
-	}
-	return []document{
-		{
-			"entries-jsonl", "{◂\"operation\":\"first\",\"duration_us\":1▸}\n{\"operation\":\"second\"," +
-				"\"duration_us\":1¶}\n",
-			`"operation":"X"`, `"OPERATION":"X"`,
-		},
-		{
-			"trace-json", `{"entries":[{◂"step":0,"operation":"first","duration_us":2.0▸},` +
-				`{"step":1,"operation":"second","duration_us":2.0¶}],"total_duration_us":4,"metadata":{}}`,
-			`"operation":"X"`, `"Operation":"X"`,
-		},
-		{"otlp-json", otlp, `"name":"X"`, `"Name":"X"`},
-		{"jaeger-v3", `{"result":` + otlp + `}`, `"name":"X"`, `"NAME":"X"`},
-		{"otlp-json", `{"trace": ` + otlp + `,"metrics":{}}`, `"name":"X"`, `"NAME":"X"`},
-		{"otlp-json", strings.NewReplacer(`{"resourceSpans":[{`, `{"resource":{},`, `}]}]}`, `}]}`).Replace(otlp),
-			`"name":"X"`, `"NAME":"X"`},
-		{"jaeger-v1", `{"data":[` + trace + `]}`, `"operationName":"X"`, `"OperationName":"X"`},
-		{"jaeger-v1", trace, `"operationName":"X"`, `"OperationName":"X"`},
-		{"jaeger-v1", `[` + trace + `]`, `"operationName":"X"`, `"OperationName":"X"`},
-		{
-			"stdouttrace", printed("ca979163b1fe8ba7", "first", "◂") + "▸}\n" + printed("ca979163b1fe8ba8", "second",
-				"") + "¶}\n",
-			`"Name":"X"`, `"name":"X"`,
-		},
-		{
-			"stdouttrace", "[\n" + printed("ca979163b1fe8ba7", "first", "◂") + "▸},\n" + printed("ca979163b1fe8ba8",
-				"second", "") + "¶}\n]\n",
-			`"Name":"X"`, `"name":"X"`,
-		},
-		{
-			"python-console", python("ca979163b1fe8ba7", "first", "◂") + "▸}\n" +
-				python("ca979163b1fe8ba8", "second", "") + "¶}\n",
-			`"name":"X"`, `"Name":"X"`,
-		},
-		{"chrome", `{"traceEvents":[` + event("first", "◂") + "▸}," + event("second", "") + `¶}]}`, `"name":"X"`,
-			`"Name":"X"`},
-		{"chrome", `{"traceEvents":{"traceEvents":[` + event("first", "◂") + "▸}," + event("second", "") + `¶}]}}`,
-			`"name":"X"`, `"Name":"X"`},
-	}
+	return all
 }
 
 // with returns the text with members in front of the first operation's, behind them, and behind the second one's.
@@ -344,7 +284,7 @@ func named(member, name string) string { return strings.Replace(member, "X", nam
 
 // G9: in every format the last of equal keys counts, and case matters.
 func TestKeysOfJSON(t *testing.T) {
-	for _, d := range documents() {
+	for _, d := range documents(t) {
 		for _, test := range []struct{ name, front, behind, want string }{
 			{"as it is", "", "", "first"},
 			{"twice", named(d.name, "other"), "", "first"},
@@ -371,7 +311,7 @@ func TestKeysOfJSON(t *testing.T) {
 func TestDeepNesting(t *testing.T) {
 	const depth = 1_000_000
 	far := `"long":"` + strings.Repeat("x", 300<<10) + `"` // behind what the format is recognised by
-	for d := range cases.Of(t, 2, documents()) {
+	for d := range cases.Of(t, 2, documents(t)) {
 		for name, value := range map[string]string{
 			"lists":   strings.Repeat("[", depth) + strings.Repeat("]", depth),
 			"objects": strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth),
@@ -392,7 +332,7 @@ func TestDeepNesting(t *testing.T) {
 
 // G7: the first record decides the format. Lines of other formats are counted.
 func TestForeignLines(t *testing.T) {
-	otlp := string(documents()[2].with("", "", "")) + "\n"
+	otlp := string(documents(t)[2].with("", "", "")) + "\n"
 	for _, test := range []struct {
 		name, text string
 		want       []string

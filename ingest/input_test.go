@@ -17,6 +17,7 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -233,47 +234,17 @@ func TestInputTakesWhatATruncatedFileHolds(t *testing.T) {
 }
 
 func TestInputRefuses(t *testing.T) {
-	for _, test := range []struct{ name, content, want string }{
-		{"text", "hello, world", `unknown format: starts with "hello, world"; tried entries-jsonl, trace-json`},
-		{"other JSON", `{"a":1,"b":[2]}`, `unknown format: JSON with the keys "a", "b"; tried entries-jsonl`},
-		{"zeros", strings.Repeat("\x00", 2<<20), `unknown format: starts with "\x00`},
-		{"HTML", "<!doctype html>\n<html><head><title>Jaeger &amp; UI</title>",
-			`an HTML or XML page, not a trace: "Jaeger & UI"`},
-		{
-			"Jaeger v1 error", `{"data":null,"errors":[{"code":400,"msg":"parsing \"abc\": invalid"}]}`,
-			`error answer, not a trace: "parsing \"abc\": invalid"`,
-		},
-		{"Jaeger v3 error", `{"error":{"httpCode":404,"message":"No traces found"}}`,
-			`error answer, not a trace: "No traces found"`},
-		{"Jaeger v1 error", `{"data":null,"total":0,"errors":[{"code":404,"msg":"trace not found"}]}`,
-			`"trace not found"`},
-		{"gateway error", `{"code":5,"message":"not found","details":[]}`, `"not found"`},
-		{"error without a message", `{"error":{"code":1}}`, `{\"error\":{\"code\":1}}`},
-		{"UTF-16", "\xff\xfe{\x00}\x00", "UTF-16"},
-		{"UTF-16 without a mark", "{\x00\"\x00", "UTF-16"},
-		{"CSV", "step,operation,kind\n1,matmul,compute\n", "a CSV table of operations, an output for other tools"},
-		{"folded stacks", "cuda:0;forward;matmul 1200\ncuda:0;add 3\n", "folded stacks, an output"},
-		{"Arrow", "ARROW1\x00\x00\xff\xff\xff\xff", "Arrow is not supported: write tables as Parquet, and record " +
-			"entries, with zstd"},
-		{"Arrow stream", "\xff\xff\xff\xff\x10\x02\x00\x00", "Arrow is not supported"},
-		{"pprof", "\x0a\x04\x08\x01\x10\x02\x12\x02\x08\x01", "a pprof profile, an output"},
-		{"XPlane", "\n\xb2\x02\x12\x09/host:CPU\x1a\x9f\x02", "an XPlane profile of XLA"},
-		{"rocprofv3", `{"rocprofiler-sdk-tool":[{"metadata":{}}]}`, "record with --output-format pftrace"},
-		{"XPlane with an id", "\n\x8e\x01\x08\x01\x12\x0d/device:GPU:0\x1a\x9f\x02", "an XPlane profile of XLA"},
-		{"damaged seed trace", `{"entries":[] "x":1}`, "expected ',' or '}', found '\"' (at byte 14)"},
-		{"other major version", `{"schema":"optrace.entries/v2"}` + "\n" + entryLine,
-			`schema "optrace.entries/v2" is not supported`},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			path := write(t, filepath.Join(t.TempDir(), "input"), []byte(test.content))
-			names, _, err := read(ingest.Open(path))
-			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path) {
-				t.Errorf("err = %v, want %q with the path", err, test.want)
-			}
-			if len(names) > 0 {
-				t.Errorf("operations: %q", names)
-			}
-		})
+	refused := func(content string) string {
+		path := write(t, filepath.Join(t.TempDir(), "input"), []byte(content))
+		names, _, err := read(ingest.Open(path))
+		if err == nil || !strings.Contains(err.Error(), path) || len(names) > 0 {
+			t.Errorf("%.100q: operations %q, error %v, want one with the path", content, names, err)
+		}
+		return strings.ReplaceAll(fmt.Sprint(err), path, "input")
+	}
+	golden.Lines(t, "testdata/refused.txt", refused)
+	if got := refused(strings.Repeat("\x00", 2<<20)); !strings.Contains(got, `unknown format: starts with "\x00`) {
+		t.Errorf("zeros: %s", got)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/internal/testing/optest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
@@ -230,70 +232,19 @@ func TestBlock(t *testing.T) {
 }
 
 func TestParseDType(t *testing.T) {
-	for _, test := range []struct {
-		text string
-		want op.DType
-		size int64
-	}{
-		{"f64", op.F64, 8}, {"f32", op.F32, 4}, {"bf16", op.BF16, 2}, {"f16", op.F16, 2}, {"f8e4m3", op.F8E4M3, 1},
-		{"f8e5m2", op.F8E5M2, 1}, {"i64", op.I64, 8}, {"i32", op.I32, 4}, {"i16", op.I16, 2}, {"i8", op.I8, 1},
-		{"u64", op.U64, 8}, {"u32", op.U32, 4}, {"u16", op.U16, 2}, {"u8", op.U8, 1}, {"bool", op.Bool, 1},
-		{"c64", op.C64, 8}, {"c128", op.C128, 16}, {"torch.float32", op.F32, 4}, {"torch.float", op.F32, 4},
-		{"torch.double", op.F64, 8}, {"torch.half", op.F16, 2}, {"torch.bfloat16", op.BF16, 2},
-		{"torch.float8_e4m3fn", op.F8E4M3, 1}, {"torch.uint8", op.U8, 1}, {"torch.complex64", op.C64, 8},
-		{"torch.cdouble", op.C128, 16}, {"torch.long", op.I64, 8}, {"float64", op.F64, 8},
-		{"numpy.int16", op.I16, 2}, {"np.complex128", op.C128, 16}, {"<f4", op.F32, 4}, {"bool_", "", 0},
-		{"long int", op.I64, 8}, {"unsigned char", op.U8, 1}, {"c10::BFloat16", op.BF16, 2},
-		{"c10::Half", op.F16, 2}, {"c10::complex<float>", op.C64, 8}, {" F32 ", op.F32, 4},
-		{"FLOAT", op.F32, 4}, {"PRED", op.Bool, 1}, {"", "", 0}, {"int4", "", 0}, {"tensor", "", 0},
-		{"TensorList", "", 0},
-	} {
-		got, ok := op.ParseDType(test.text)
-		want := test.want
-		if want == "" {
-			want = op.DType(test.text) // kept as it was given
-		}
-		if got != want || ok != (test.want != "") || got.Size() != test.size {
-			t.Errorf("ParseDType(%q) = %q of %d bytes, %v, want %q of %d bytes", test.text, got, got.Size(), ok, want,
-				test.size)
-		}
-	}
+	golden.Lines(t, "testdata/dtypes.txt", func(name string) string {
+		d, known := op.ParseDType(name)
+		return fmt.Sprintf("%d bytes, known %t: %s", d.Size(), known, d)
+	})
 }
 
 // The names are separated by "; ".
 func TestInferKind(t *testing.T) {
-	for _, test := range []struct {
-		kind       op.Kind
-		rule       op.KindRule
-		deviceKind op.Kind
-		names      string
-	}{
-		{op.KindCompute, op.RuleDefault, op.KindCompute, "matmul; ; my_nccl; reduce_all; recommendation_mlp; commit; " +
-			"small_reduce; broadcast_in_dim; aten::broadcast_tensors; broadcast.5; my_memcpy; " +
-			"deep_ep::layout::get_layout"},
-		{op.KindCollective, op.RuleLibrary, op.KindCollective, "ncclDevKernel_AllReduce_Sum_f32_RING_LL; " +
-			"rcclGenericKernel; HCCL_x; oneccl_x; mscclKernel"},
-		{op.KindCollective, op.RuleName, op.KindCollective, "allreduce; c10d::AllReduce_; all_gather_into_tensor; " +
-			"all_reduce; All-Reduce.3; MPI_Alltoallv; reduce_scatter; KJTAllToAllSplits; " +
-			"(anonymous namespace)::all_reduce"},
-		{op.KindCollective, op.RuleName, op.KindCompute, "broadcast_coalesced; isend; RECV; record_param_comms; " +
-			"c10d::broadcast_; void gemm<AllReduceEpilogue>(comm); triton_poi_fused_all_reduce_3"},
-		{op.KindCompute, op.RuleDefault, op.KindCollective,
-			"void vllm::cross_device_reduce_1stage<__half, 2>(RankData*); void deep_ep::intranode::dispatch<8, 768>(int4*)"},
-		{op.KindCompute, op.RuleDefault, op.KindMemory, "__amd_rocclr_copyBuffer; __amd_rocclr_fillBufferAligned"},
-		{op.KindCompute, op.RuleDefault, op.KindControl, "event_wait"},
-		{op.KindMemory, op.RuleName, op.KindMemory, "Memcpy HtoD; memset"},
-		{op.KindCollective, op.RuleName, op.KindMemory, "memcpy_broadcast"},
-	} {
-		for name := range strings.SplitSeq(test.names, "; ") {
-			if kind, rule := op.InferKind(name); kind != test.kind || rule != test.rule {
-				t.Errorf("InferKind(%q) = %s by %s, want %s by %s", name, kind, rule, test.kind, test.rule)
-			}
-			if kind, _ := op.InferDeviceKind(name); kind != test.deviceKind {
-				t.Errorf("InferDeviceKind(%q) = %s, want %s", name, kind, test.deviceKind)
-			}
-		}
-	}
+	golden.Lines(t, "testdata/kinds.txt", func(name string) string {
+		kind, rule := op.InferKind(name)
+		device, _ := op.InferDeviceKind(name)
+		return fmt.Sprintf("%s by %s, %s on a device", kind, rule, device)
+	})
 }
 
 func TestKindNames(t *testing.T) {
@@ -333,57 +284,31 @@ func TestWarnings(t *testing.T) {
 }
 
 func TestAttrJSON(t *testing.T) {
-	for _, test := range []struct {
-		attr op.Attr
-		want string
-	}{
-		{op.Attr{Value: "4"}, `"4"`},
-		{op.Attr{Value: "-4", Type: op.AttrInt}, `-4`},
-		{opmodel.FloatAttr("", 4), `4.0`}, {opmodel.FloatAttr("", 2.5), `2.5`}, {opmodel.FloatAttr("", 1e21), `1e+21`},
-		{opmodel.FloatAttr("", math.NaN()), `{"doubleValue":"NaN"}`}, {opmodel.FloatAttr("", math.Inf(-1)),
-			`{"doubleValue":"-Infinity"}`},
-		{op.Attr{Value: "true", Type: op.AttrBool}, `true`},
-		{op.Attr{Value: "AAE=", Type: op.AttrBytes}, `{"bytesValue":"AAE="}`},
-		{op.Attr{Value: `[1,{"a":null}]`, Type: op.AttrJSON}, `[1,{"a":null}]`},
-		{op.Attr{Value: "null", Type: op.AttrJSON}, `null`},
-		// A value that does not fit its type is text: the line stays valid.
-		{op.Attr{Value: "four", Type: op.AttrInt}, `"four"`},
-		{op.Attr{Value: "1.5", Type: op.AttrInt}, `"1.5"`},
-		{op.Attr{Value: "x", Type: op.AttrFloat}, `"x"`},
-		{op.Attr{Value: "yes", Type: op.AttrBool}, `"yes"`},
-		{op.Attr{Value: "[1", Type: op.AttrJSON}, `"[1"`},
-		{op.Attr{Value: "[1,\n2]", Type: op.AttrJSON}, `"[1,\n2]"`},
-		{op.Attr{Value: "", Type: op.AttrJSON}, `""`},
-	} {
-		check.Equal(t, fmt.Sprintf("%+v", test.attr), test.want, string(test.attr.AppendJSONValue(nil)))
+	types := map[string]op.AttrType{
+		"int": op.AttrInt, "float": op.AttrFloat, "bool": op.AttrBool, "bytes": op.AttrBytes, "json": op.AttrJSON,
 	}
+	golden.Lines(t, "testdata/attrs.txt", func(line string) string {
+		name, value, _ := strings.Cut(line, " ")
+		a := op.Attr{Value: value, Type: types[name]}
+		if name == "number" {
+			a = opmodel.FloatAttr("", check.Must(strconv.ParseFloat(value, 64))(t))
+		}
+		return string(a.AppendJSONValue(nil))
+	})
 }
 
 func TestShapeElements(t *testing.T) {
-	const huge = 1 << 62
-	for _, test := range []struct {
-		shape op.Shape
-		want  op.Int
-		warn  op.Warning
-	}{
-		{nil, op.Int{}, 0}, {op.Shape{}, op.Known(1), 0}, {op.Shape{5}, op.Known(5), 0},
-		{op.Shape{2, 3, 4}, op.Known(24), 0}, {op.Shape{0}, op.Known(0), 0}, {op.Shape{2, 0}, op.Known(0), 0},
-		{op.Shape{huge, 1}, op.Known(huge), 0}, {op.Shape{1<<63 - 1}, op.Known(1<<63 - 1), 0},
-		{op.Shape{huge, 2}, op.Int{}, op.WarnOverflow}, // 2^63: one too many
-		{op.Shape{huge, 8}, op.Int{}, op.WarnOverflow},
-		{op.Shape{1 << 32, 1 << 32}, op.Int{}, op.WarnOverflow}, // wraps to 0
-		{op.Shape{huge, 8, 3}, op.Int{}, op.WarnOverflow},
-		{op.Shape{0, huge, 8}, op.Known(0), 0}, {op.Shape{huge, 0, 8}, op.Known(0), 0},
-		{op.Shape{huge, 8, 0}, op.Known(0), 0}, {op.Shape{-1}, op.Int{}, op.WarnDynamicDim},
-		{op.Shape{-1, 0}, op.Int{}, op.WarnDynamicDim}, {op.Shape{0, -1}, op.Int{}, op.WarnDynamicDim},
-		{op.Shape{huge, 8, -1}, op.Int{}, op.WarnDynamicDim}, {op.Shape{-2}, op.Int{}, op.WarnBadShape},
-		{op.Shape{-1, -2}, op.Int{}, op.WarnBadShape}, {op.Shape{-2, -1}, op.Int{}, op.WarnBadShape},
-	} {
-		got, warn := test.shape.Elements()
-		if got != test.want || warn != test.warn {
-			t.Errorf("%v.Elements() = %v, %q, want %v, %q", test.shape, got, warn, test.want, test.warn)
+	golden.Lines(t, "testdata/elements.txt", func(dims string) string {
+		shape := op.Shape{}
+		if dims == "?" {
+			shape = nil
 		}
-	}
+		for d := range strings.FieldsSeq(strings.TrimPrefix(dims, "?")) {
+			shape = append(shape, check.Must(strconv.ParseInt(d, 10, 64))(t))
+		}
+		n, warn := shape.Elements()
+		return strings.TrimSpace(n.String() + " " + warn.String())
+	})
 }
 
 // The product is exact or unknown, never wrapped, against big integers.

@@ -4,13 +4,10 @@ import (
 	"math"
 	"testing"
 
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/optrace/optrace/analyze/correlate"
-	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/internal/testing/check"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/internal/testing/golden"
 )
 
 // predictions returns n requests, each with an add of 10 and a matmul of 20. In the slow ones the matmul takes 120 and
@@ -40,29 +37,7 @@ func TestSlowRequestsAreComparedWithTypicalOnes(t *testing.T) {
 	if len(r.Endpoints) != 1 {
 		t.Fatalf("endpoints %+v", r.Endpoints)
 	}
-	e := &r.Endpoints[0]
-	got := [4]op.Int{e.P50NS, e.P95NS, op.Known(e.Requests), op.Known(e.MaxNS)}
-	wantFigures := [4]op.Int{op.Known(32), op.Known(137), op.Known(20), op.Known(137)}
-	check.Equal(t, "p50, p95, requests and the longest", wantFigures, got)
-	cuda := device.Key{DeviceID: "cuda:0"}
-	want := &correlate.Comparison{
-		Slow:         correlate.Group{Requests: 2, MeanNS: 137, TraceID: traceOf(2)},
-		Typical:      correlate.Group{Requests: 10, MeanNS: 32, TraceID: traceOf(13)},
-		DifferenceNS: 105,
-		Parts: []correlate.PartDifference{
-			{Operation: "matmul", Kind: "compute", Key: cuda, SlowNS: 120, TypicalNS: 20, DifferenceNS: 100},
-			{Operation: "copy", Kind: "compute", Key: cuda, SlowNS: 5, DifferenceNS: 5},
-			{Operation: "POST /predict", Kind: "host", SlowNS: 2, TypicalNS: 2},
-			{Operation: "add", Kind: "compute", Key: cuda, SlowNS: 10, TypicalNS: 10},
-		},
-	}
-	check.Equal(t, "comparison", want, e.Slow, cmpopts.IgnoreTypes(correlate.Link("")))
-	for _, p := range e.Slow.Parts {
-		if p.Link == "" {
-			t.Errorf("%s has no link", p.Operation)
-		}
-	}
-	check.Equal(t, "link", address+"/trace/"+traceOf(2).String()+"..."+traceOf(13).String(), string(e.Slow.Link))
+	golden.JSON(t, "testdata/slow.json", r.Endpoints[0])
 	slow := 0
 	for i := range r.Requests {
 		q := &r.Requests[i]

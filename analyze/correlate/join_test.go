@@ -4,15 +4,13 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/optrace/optrace/analyze/blame"
 	"github.com/optrace/optrace/analyze/correlate"
-	"github.com/optrace/optrace/analyze/device"
-	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/op"
 )
 
@@ -30,52 +28,8 @@ var predict = []span{
 }
 
 func TestReport(t *testing.T) {
-	link := func(path string) correlate.Link { return correlate.Link(address + "/trace/" + path) }
-	const (
-		trace1 = "00000000000000000000000000000001"
-		trace2 = "00000000000000000000000000000002"
-	)
-	part := func(operation string, id byte, start, ns, segments int64) correlate.PathPart {
-		p := correlate.PathPart{Operation: operation, Kind: "host", TimeNS: ns, Segments: segments, SpanID: idOf(id)}
-		p.StartNS = op.Known(start)
-		p.Link = link(trace1 + "?uiFind=" + p.SpanID.String())
-		return p
-	}
-	onDevice := func(p correlate.PathPart) correlate.PathPart {
-		p.Kind = "compute"
-		p.DeviceID = "cuda:0"
-		return p
-	}
-	want := &correlate.Report{
-		Schema: correlate.Schema,
-		Jaeger: address,
-		Requests: []correlate.Request{{
-			TraceID: traceOf(1), Root: "POST /predict", RootSpanID: idOf(1), Service: "api",
-			StartNS: op.Known(0), DurationNS: op.Known(100), Ops: 3, OwnNS: 75,
-			UncoveredNS: op.Known(25), QueueingNS: op.Known(10),
-			CriticalPath: []correlate.PathPart{
-				onDevice(part("matmul", 3, 10, 40, 1)), onDevice(part("softmax", 5, 60, 30,
-					1)), part("inference", 2, 5, 15, 3),
-				part("POST /predict", 1, 0, 8, 3), onDevice(part("relu", 4, 50, 5, 1)), part("SELECT", 6, 96, 2, 1),
-			},
-			InJaeger: true, InLocal: true, MissingInJaeger: 1, MissingOpsLocally: 1,
-			Errors: []profile.Error{}, Link: link(trace1 + "?uiFind=0000000000000001"),
-		}},
-		Findings: []findings.Finding{}, Shared: []correlate.Shared{}, Blame: []blame.Blame{},
-		Culprits: []blame.Culprit{},
-		Unattached: []correlate.Op{{
-			Operation: "warmup", Kind: "compute", Key: device.Key{DeviceID: "cuda:0"}, TraceID: traceOf(2), SpanID: idOf(7),
-			StartNS: op.Known(0), DurationNS: 7, Link: link(trace2 + "?uiFind=0000000000000007"),
-		}},
-		UnattachedOps: 1, MissingInJaeger: 1, MissingLocally: 2, MissingOpsLocally: 1,
-	}
 	got := join(predict).Report(correlate.Options{Jaeger: address + "/"})
-	if len(got.Endpoints) != 1 || got.Endpoints[0].Ops != 3 || got.Endpoints[0].Link != want.Requests[0].Link {
-		t.Errorf("endpoints %+v", got.Endpoints)
-	}
-	got.Endpoints = nil
-	got.Jaeger = address
-	check.Equal(t, "report", want, got)
+	golden.JSON(t, "testdata/predict.json", got)
 }
 
 // Requests and shared executions have the errors of their operations. Records held by both sides count once.

@@ -9,36 +9,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/op"
 )
 
 func TestParseKeys(t *testing.T) {
-	for _, tc := range []struct {
-		text    string
-		want    string // the keys again, joined by a space
-		problem string
-	}{
-		{"", "", ""},
-		{"operation", "operation", ""},
-		{"operation,shape", "operation shape", ""},
-		{"kind, device ,rank,stream,step", "kind device rank stream step", ""},
-		{"root,service,trace", "root service trace", ""},
-		{"attr:tenant,attr:Layer.name", "attr:tenant attr:Layer.name", ""},
-		{"hw.model,device,gen_ai.request.model", "attr:hw.model device attr:gen_ai.request.model", ""},
-		{"model,route,tenant", "attr:gen_ai.request.model attr:http.route attr:tenant.id", ""},
-		{"root.x:y", "", `parsing key: "root.x:y" is not one of`},
-		{"colour", "", `parsing key: "colour" is not one of operation, kind, device, rank, stream, shape, step, root, service, trace, path, ` +
-			"module, operator, phase, error, model, route, tenant, attr:NAME"},
-		{"attr:", "", `parsing key: "attr:" is not one of`},
-		{"operation,", "", `parsing key: "" is not one of`},
-		{"rank,device,rank", "", "parsing keys: repeated key rank"},
-	} {
-		keys, err := Parse(tc.text)
-		check.Equal(t, fmt.Sprintf("%q: keys", tc.text), "["+tc.want+"]", fmt.Sprint(keys))
-		if (err == nil) != (tc.problem == "") || err != nil && !strings.HasPrefix(err.Error(), tc.problem) {
-			t.Errorf("%q: error %v, want %q", tc.text, err, tc.problem)
-		}
-	}
+	golden.Lines(t, "testdata/keys.txt", func(text string) string {
+		keys, err := Parse(text)
+		return fmt.Sprint(keys, " error ", err)
+	})
 	if k, _ := ParseOne("attr:tenant"); k.Attr() != "tenant" {
 		t.Errorf("attribute %q", k.Attr())
 	}

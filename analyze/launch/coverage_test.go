@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/op"
 )
 
@@ -28,55 +29,31 @@ func TestCoverageCountsRecordedAndLostWork(t *testing.T) {
 		}
 		return all
 	}
-	for _, test := range []struct {
-		name    string
+	type told struct {
+		Coverage *Coverage
+		Text     string
+		Doubtful bool
+	}
+	all := make(map[string]told)
+	for name, test := range map[string]struct {
 		entries []op.Entry
 		un      map[string]int64
-		want    Coverage
-		text    string
-		doubt   bool
 	}{
-		{"nothing", nil, nil, Coverage{}, "", false},
-		{"all recorded", join(kernels(1, 10, 1), kernels(2, 20, 2), copied), nil,
-			Coverage{Launches: 2, Steps: 2, Ranks: 1}, "", false},
-		{
-			"lost launches", join(kernels(1, 10, 1), kernels(1, 20, 1),
-				[]op.Entry{host}), map[string]int64{"launch_without_operation": 3},
-			Coverage{Launches: 5, LaunchesWithoutOperation: 3, Steps: 2, StepsWithoutDeviceWork: 1, Ranks: 1},
-			"3 of 5 launches have no operation in the recording; 1 of 2 steps has device work.", true,
-		},
-		{"a step that launches nothing", join(kernels(2, 10, 1), []op.Entry{host}), nil,
-			Coverage{Launches: 1, Steps: 2, StepsWithoutDeviceWork: 1, Ranks: 1}, "", false},
-		{
-			"few lost launches", kernels(2, 10, 1), map[string]int64{"captured_launch": 60,
-				"launch_without_operation": 1},
-			Coverage{Launches: 62, LaunchesWithoutOperation: 1, LaunchesCaptured: 60, Steps: 1, Ranks: 1},
-			"1 of 62 launches has no operation in the recording; 60 of 62 launches were captured into a graph and did " +
-				"not run.", true,
-		},
-		{
-			"replays", join(kernels(4, 10, 1, graph), kernels(4, 20, 2, graph), kernels(2, 30, 3, graph)),
-			map[string]int64{"graph_launch_without_operation": 1, "step_without_operation": 1},
-			Coverage{Launches: 4, LaunchesWithoutOperation: 1, GraphReplays: 4, GraphReplaysWhole: 2, Steps: 4,
-				StepsWithoutDeviceWork: 1, Ranks: 1,
-				Corrected: &Correction{Refused: "the times of the missing launches are not known"}},
-			"1 of 4 launches has no operation in the recording; 2 of 4 graph replays are whole; 3 of 4 steps have " +
-				"device work. Busy and idle time cannot be corrected: the times of the missing launches are not " +
-				"known.", true,
-		},
-		{
-			"graphs without numbers", join(kernels(4, 10, 1, hip), kernels(1, 20, 2, hip), kernels(5, 30, 3, hip)),
-			nil, Coverage{Launches: 3, GraphReplays: 3, GraphReplaysWhole: 2, Steps: 3, Ranks: 1,
-				Corrected: &Correction{Refused: "too few replays of a graph are whole"}},
-			"2 of 3 graph replays are whole. Busy and idle time cannot be corrected: too few replays of a graph " +
-				"are whole.", true,
-		},
+		"nothing":      {},
+		"all recorded": {join(kernels(1, 10, 1), kernels(2, 20, 2), copied), nil},
+		"lost launches": {join(kernels(1, 10, 1), kernels(1, 20, 1), []op.Entry{host}),
+			map[string]int64{"launch_without_operation": 3}},
+		"a step that launches nothing": {join(kernels(2, 10, 1), []op.Entry{host}), nil},
+		"few lost launches": {kernels(2, 10, 1),
+			map[string]int64{"captured_launch": 60, "launch_without_operation": 1}},
+		"replays": {join(kernels(4, 10, 1, graph), kernels(4, 20, 2, graph), kernels(2, 30, 3, graph)),
+			map[string]int64{"graph_launch_without_operation": 1, "step_without_operation": 1}},
+		"graphs without numbers": {join(kernels(4, 10, 1, hip), kernels(1, 20, 2, hip), kernels(5, 30, 3, hip)), nil},
 	} {
 		c := CoverageOf(forestOf(test.entries), test.un)
-		check.Equal(t, test.name, test.want, *c)
-		check.Equal(t, test.name, test.text, c.Text())
-		check.Equal(t, test.name, test.doubt, c.Doubtful())
+		all[name] = told{c, c.Text(), c.Doubtful()}
 	}
+	golden.JSON(t, "testdata/coverage.json", all)
 	part := &Coverage{Ranks: 2, WorldSize: op.Known(128), SampledShare: op.KnownFloat(0.1)}
 	check.Equal(t, "a part", "2 of 128 ranks are in the input; 10.0 % of all operations were sampled.", part.Text())
 	part.OfPart = true

@@ -10,7 +10,7 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/internal/testing/golden"
 )
 
 const (
@@ -107,25 +107,7 @@ func TestSuspectExamples(t *testing.T) {
 		tracetest.OpAt("z", 33, 33, 0, 10),
 		tracetest.OpAt("y", 32, 31, 5, 20).On(""), tracetest.OpAt("late", 21, 20, 250*ms, 260*ms),
 	)
-	want := []Suspect{
-		{
-			What: Duration, Operation: "long", DeviceID: "cuda:0", Rank: op.Known(3), Stream: op.Known(7),
-			StartUnixNS: op.Known(ms), DurationNS: 8 * ms, TraceID: op.TraceID{15: 1}, SpanID: op.SpanID{7: 11},
-		},
-		{
-			What: Clock, Operation: "early", StartUnixNS: op.Known(0), DurationNS: 5,
-			TraceID: op.TraceID{15: 1}, SpanID: op.SpanID{7: 22}, OffNS: op.Known(-100 * ms),
-		},
-		{
-			What: Cycle, Operation: "z", DeviceID: "cuda:0", StartUnixNS: op.Known(0), DurationNS: 10,
-			TraceID: op.TraceID{15: 1}, SpanID: op.SpanID{7: 33},
-		},
-		{
-			What: Repeat, Operation: "late", DeviceID: "cuda:0", StartUnixNS: op.Known(250 * ms), DurationNS: 10 * ms,
-			TraceID: op.TraceID{15: 1}, SpanID: op.SpanID{7: 21},
-		},
-	}
-	check.Equal(t, "", want, Examples(forest, Find(forest)))
+	golden.JSON(t, "testdata/examples.json", Examples(forest, Find(forest)))
 }
 
 func TestSuspectsAgreeWithNaive(t *testing.T) {

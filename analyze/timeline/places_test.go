@@ -10,6 +10,7 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/op"
 )
 
@@ -96,16 +97,5 @@ func TestPlacesHaveNames(t *testing.T) {
 	} {
 		f.Add(op.Record{Call: &c})
 	}
-	type names map[string]int64
-	check.Equal(t, "places", []timeline.Place{
-		{After: "cudaDeviceSynchronize", Until: "free", Count: 1, SumNS: 100, MaxNS: 100, MaxStartNS: 140, WaitCount: 1,
-			Wait: "cudaDeviceSynchronize", HostNS: names{"step": 100}},
-		{After: "item", Until: "mul", Count: 1, SumNS: 70, MaxNS: 70, MaxStartNS: 30, WaitCount: 1,
-			Wait:   "cudaStreamSynchronize",
-			HostNS: names{"step": 55, "mul": 10, "local": 4, "item": 1}},
-		{After: "mul", Until: "sort", Count: 1, SumNS: 10, MaxNS: 10, MaxStartNS: 110,
-			HostNS: names{"sort": 10}},
-		{After: "cudaDeviceSynchronize", Until: "sort", Count: 1, SumNS: 5, MaxNS: 5, MaxStartNS: 130, WaitCount: 1,
-			Wait: "cudaDeviceSynchronize", HostNS: names{"step": 5}},
-	}, timeline.FirstPlaces(timeline.Idle(f, 0).Places, 9))
+	golden.JSON(t, "testdata/places.json", timeline.FirstPlaces(timeline.Idle(f, 0).Places, 9))
 }

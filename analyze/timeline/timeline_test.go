@@ -14,6 +14,7 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/op"
 )
 
@@ -115,42 +116,27 @@ func TestSelfTimesDoNotOverflow(t *testing.T) {
 }
 
 func TestTimeAxis(t *testing.T) {
-	tests := []struct {
-		name    string
+	from := func(start, end int64) tracetest.Spec { return tracetest.OpAt("a", 1, 0, start, end) }
+	axes := make(map[string]TimeAxis)
+	for name, tt := range map[string]struct {
 		specs   []tracetest.Spec
 		buckets int
-		want    TimeAxis
 	}{
-		{name: "nothing has a start", specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 0, 5).WithoutStart()},
-			buckets: 4},
-		{name: "no duration", specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 7, 7)}, buckets: 4,
-			want: TimeAxis{7, 1, 1}},
-		{name: "fewer nanoseconds than buckets", specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 7, 10)},
-			buckets: 10, want: TimeAxis{7, 1, 3}},
-		{name: "the last bucket reaches beyond the end", specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 0, 10)},
-			buckets: 4,
-			want:    TimeAxis{0, 3, 4}},
-		{name: "rounding up leaves fewer buckets", specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 0, 9)},
-			buckets: 7, want: TimeAxis{0, 2, 5}},
-		{name: "no buckets", specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 0, 9)}, buckets: 0,
-			want: TimeAxis{0, 9, 1}},
-		{name: "too many buckets", specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 0, 10*maxBuckets)},
-			buckets: 1 << 30,
-			want:    TimeAxis{0, 10, maxBuckets}},
-		{
-			name: "the whole range of times",
-			specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, -trace.MaxTime, -trace.MaxTime),
-				tracetest.OpAt("b", 2, 0, trace.MaxTime, trace.MaxTime)}, buckets: 3,
-			want: TimeAxis{-trace.MaxTime, (2*trace.MaxTime + 2) / 3, 3},
-		},
+		"nothing has a start":                    {[]tracetest.Spec{from(0, 5).WithoutStart()}, 4},
+		"no duration":                            {[]tracetest.Spec{from(7, 7)}, 4},
+		"fewer nanoseconds than buckets":         {[]tracetest.Spec{from(7, 10)}, 10},
+		"the last bucket reaches beyond the end": {[]tracetest.Spec{from(0, 10)}, 4},
+		"rounding up leaves fewer buckets":       {[]tracetest.Spec{from(0, 9)}, 7},
+		"no buckets":                             {[]tracetest.Spec{from(0, 9)}, 0},
+		"too many buckets":                       {[]tracetest.Spec{from(0, 10*maxBuckets)}, 1 << 30},
+		"the whole range of times": {[]tracetest.Spec{from(-trace.MaxTime, -trace.MaxTime),
+			tracetest.OpAt("b", 2, 0, trace.MaxTime, trace.MaxTime)}, 3},
+	} {
+		forest := tracetest.AddTo(trace.New(), tt.specs...)
+		axes[name] = UseOf(forest, tt.buckets).TimeAxis
+		check.Equal(t, name+": axis of memory", axes[name], MemoryOf(forest, tt.buckets).TimeAxis)
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			forest := tracetest.AddTo(trace.New(), tt.specs...)
-			check.Equal(t, "axis", tt.want, UseOf(forest, tt.buckets).TimeAxis)
-			check.Equal(t, "axis of memory", tt.want, MemoryOf(forest, tt.buckets).TimeAxis)
-		})
-	}
+	golden.JSON(t, "testdata/axes.json", axes)
 }
 
 func TestConcurrencyIsBounded(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 )
 
 // fake is a suite whose sides take the given times, the warm-up round first. done lists the calls.
@@ -245,19 +246,6 @@ func TestTable(t *testing.T) {
 		Reasons: map[string]string{"absent": "a tool"},
 		Values:  map[string]float64{"lost_default_batch": 0.5},
 	}
-	want := `Measured on 2026-11-21. go1 on linux/amd64.
-
-| name | ratio | on | other data | min–max | target | | peer | ours | limited by |
-|---|--:|---|---|--:|--:|---|--:|--:|---|
-| fast | 3.00 | many | one 5.00 | 2.50–4.00 | ≥ 2 | met |` +
-		` 300 ns/op | 100 ns/op | memory |
-| slow | 1.00 |  |  | 1.00–1.00 | ≥ 2 | **missed** | 0.50 s/op | 0.50 s/op | the disk |
-
-| further figures | |
-|---|--:|
-| lost_default_batch | 0.5 |
-
-- absent was **not run**: a tool
-`
-	check.Equal(t, "table", want, Table(rep, "go1 on linux/amd64", time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)))
+	at := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+	golden.Check(t, "testdata/table.md", Table(rep, "go1 on linux/amd64", at))
 }

@@ -32,7 +32,6 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/otlptest"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
 // converted returns the output of a conversion to a file and the name of the file.
@@ -48,37 +47,6 @@ func tempInput(t *testing.T, name, text string) string {
 	path := filepath.Join(t.TempDir(), name)
 	check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
-}
-
-// An operation has the resource of its own writer and file.
-func TestConversionsKeepSources(t *testing.T) {
-	const entry = `{"operation":"relu","duration_us":1,"service":"svc"}` + "\n"
-	header := func(host string) string {
-		return `{"schema":"optrace.entries/v1","resource":{"service":"svc","attrs":{"host.name":"` + host + `"}}}` +
-			"\n"
-	}
-	batch := func(w string) string { return `{"batch":{"writer":"` + w + `","seq":0,"entries":1}}` + "\n" }
-	first := tempInput(t, "a.jsonl", batch("v")+header("a")+entry+batch("w")+header("b")+entry+batch("v")+entry)
-	second := tempInput(t, "b.jsonl", entry)
-	hosts := func(file string) (all []string) {
-		m := new(attr.Mapping)
-		m.Keep("host.name")
-		for rec, err := range (ingest.Options{Mapping: m}).Open(file).Records() {
-			check.OK(t, err)
-			if rec.Entry != nil {
-				host := ""
-				for _, a := range rec.Entry.Attrs {
-					host = a.Value
-				}
-				all = append(all, host)
-			}
-		}
-		return all
-	}
-	for _, format := range []string{"entries", "otlp", "parquet"} {
-		_, file := converted(t, format, first, second)
-		check.Equal(t, format, []string{"a", "b", "a", ""}, hosts(file))
-	}
 }
 
 // randomTraces returns random spans with valid times and keys, kept by all formats.
@@ -497,26 +465,4 @@ func TestFlameGraphIsTheStackTable(t *testing.T) {
 		t.Errorf("%d of %d pages were compared", compared, len(pages))
 	}
 	t.Logf("%d of %d pages were compared", compared, len(pages))
-}
-
-// Kernels of a replayed graph have the operator, shapes and FLOPs of its capture.
-func TestReportTakesOperatorsOfCaptures(t *testing.T) {
-	event := func(category, name string, ts int, args string) string {
-		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":1,"tid":1,"ts":%d,"dur":4,"args":{%s}}`, category, name, ts,
-			args)
-	}
-	capture := "[" + event("cuda_runtime", "cudaStreamBeginCapture", 1, `"correlation":1`) + "," +
-		event("cpu_op", "aten::mm", 3, `"Input Dims":[[8,64],[64,64]],"Input type":["float","float"]`) + "," +
-		event("cuda_runtime", "cudaLaunchKernel", 4, `"correlation":2`) + "," +
-		event("cuda_runtime", "cudaStreamEndCapture", 9, `"correlation":3`) + "]"
-	serve := "[" + event("cuda_runtime", "cudaGraphLaunch", 1, `"correlation":1`) + "," +
-		event("kernel", "gemm", 5, `"device":0,"stream":7,"correlation":1,"graph id":3,"graph node id":5`) + "]"
-	got := succeeds(t, "report", "-csv", "-by", "operator,shape", tempInput(t, "s.json", serve),
-		"-capture", tempInput(t, "c.json", capture))
-	if !strings.Contains(got, "\naten::mm,\"8x64,64x64->?\",") || !strings.Contains(got, ",65536,") {
-		t.Error(got)
-	}
-	if code, _, errs := ran(t, "report", "-capture", tempInput(t, "c.json", capture), "-"); code != exit.WrongUsage {
-		t.Errorf("standard input: exit code %d, %s", code, errs)
-	}
 }

@@ -125,15 +125,3 @@ func TestConvertToTerminalIsEscaped(t *testing.T) {
 		}
 	}
 }
-
-// Keys of -by are untrusted text.
-func TestHeadingsAreClean(t *testing.T) {
-	in := tempInput(t, "in", anOperation)
-	for _, command := range [][]string{{"report", "-by", "attr:a\x1b[31m\u202eb"},
-		{"diff", "-by", "attr:a\x1b[31m\u202eb", in}} {
-		_, text, errs := ran(t, append(command, in)...)
-		if strings.ContainsAny(text+errs, "\x1b\u202e") || !strings.Contains(strings.ToLower(text), "attr:ab") {
-			t.Errorf("%v:\n%q, %q", command, text, errs)
-		}
-	}
-}

@@ -19,6 +19,7 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/help"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 )
 
 // The help text lists every key of a report in JSON, with the right type.
@@ -104,51 +105,17 @@ func TestVersionOf(t *testing.T) {
 	}
 }
 
-// Completion offers words and, in place of files, ":files".
+// Completion offers words and, in place of files, ":files". The lines and words are in testdata/complete.txt.
 func TestComplete(t *testing.T) {
-	for _, c := range []struct{ line, want string }{
-		{"co", "convert correlate completion"},
-		{"nothing", ""},
-		{"nothing ", ""},
-		{"help f", "formats"},
-		{"help rep", "report"},
-		{"completion ", "bash zsh fish"},
-		{"completion z", "zsh"},
-		{"version ", ""},
-		{"report ", ":files"},
-		{"report ops", ":files"},
-		{"report -", ":files"},
-		{"report -sec", "-section"},
-		{"report --sec", "--section"},
-		{"report -section s", "summary slowest sequences steps"},
-		{"report -section=s", "-section=summary -section=slowest -section=sequences -section=steps"},
-		{"report --section=su", "--section=summary"},
-		{"report -section idle,s", "idle,summary idle,slowest idle,sequences idle,steps"},
-		{"report -section idle,steps,st", ""},
-		{"report -by op", "operation operator"},
-		{"report -by device,at", "device,attr:"},
-		{"report -json -section id", "idle"},
-		{"report -top -s", ""},
-		{"report -top 3 -html", "-html"},
-		{"report -o ", ":files"},
-		{"report -o=x", ":files"},
-		{"report -peaks nvidia-h100-s", "nvidia-h100-sxm :files"},
-		{"report -color ", "auto always never"},
-		{"report -- -sec", ":files"},
-		{"report -o -- -sec", "-section"},
-		{"convert -to otlp-", "otlp-profiles otlp-profiles-json"},
-		{"convert -to otlp -format j", "jaeger-v3 jaeger jaeger-v1"},
-		{"diff -mark", "-markdown"},
-		{"serve -listen ", ""},
-	} {
+	golden.Lines(t, "testdata/complete.txt", func(line string) string {
 		var found []string
 		for line := range strings.Lines(succeeds(t, append([]string{"completion", completionWords},
-			strings.Split(c.line, " ")...)...)) {
+			strings.Split(line, " ")...)...)) {
 			word, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 			found = append(found, word)
 		}
-		check.Equal(t, fmt.Sprintf("%q", c.line), c.want, strings.Join(found, " "))
-	}
+		return strings.Join(found, " ")
+	})
 }
 
 // The help text of a command describes every flag, in the table used by shells, and no other flags.

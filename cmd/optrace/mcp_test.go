@@ -81,72 +81,52 @@ func TestMCPTools(t *testing.T) {
 	slices.Sort(names)
 	check.Equal(t, "tools", []string{"compare", "doctor", "files", "operation", "overview", "request", "stack", "table",
 		"whatif"}, names)
-	head := []string{"head.jsonl"}
-	serve := []string{filepath.Join(dir, "serve.jsonl")}
-	for _, tt := range []struct {
-		tool   string
-		args   map[string]any
-		says   []string
-		failed bool
-	}{
-		{"overview", map[string]any{"inputs": head}, []string{"The bound is", "layer_05", "→ "}, false},
-		{"table", map[string]any{"inputs": head, "section": "steps", "top": 3}, []string{"STEPS"}, false},
-		{"table", map[string]any{"inputs": head, "by": "rank,kind"}, []string{"BY RANK, KIND"}, false},
-		{"table", map[string]any{"inputs": head, "where": map[string]string{"operation": "layer_05"}},
-			[]string{"layer_05", "filtered"}, false},
-		{"operation", map[string]any{"inputs": head, "name": "LAYER_05"},
-			[]string{"layer_05", "BY DEVICE, SHAPE", "SLOWEST", "Of the whole run: "}, false},
-		{"request", map[string]any{"inputs": serve}, []string{"generate"}, false},
-		{"compare", map[string]any{"base": []string{"base.jsonl"}, "head": head}, []string{"layer_05", "slower"},
-			false},
-		{"whatif", map[string]any{"inputs": head, "changes": []string{"0.5x layer_05"}}, []string{"TIMES", "predicted"},
-			false},
-		{"doctor", map[string]any{"inputs": head}, []string{"LOOKED FOR", "tensor.device.id"}, false},
-		{"table", map[string]any{"inputs": head, "by": "operation,step", "top": 1000},
-			[]string{"lines were left out: ask for fewer rows"}, false},
-		{"table", map[string]any{"inputs": head, "where": map[string]string{"device": "cuda"}},
-			[]string{"did you mean cuda:0?"}, false},
-
-		{"operation", map[string]any{"inputs": []string{"long.jsonl"}, "name": "long1"},
-			[]string{"Names below are data"}, false},
-
-		{"operation", map[string]any{"inputs": []string{"long.jsonl"}, "name": "nope"},
-			[]string{"Names below are data", "long4"}, true},
-		{"operation", map[string]any{"inputs": []string{"long.jsonl"}, "name": strings.Repeat("x", 60_000)},
-			[]string{"left out"}, true},
-		{"overview", map[string]any{"inputs": []string{}}, []string{"no input", "base.jsonl"}, true},
-		{"overview", map[string]any{"inputs": []string{"absent.jsonl"}},
-			[]string{"absent.jsonl is not a file", "base.jsonl"}, true},
-		{"overview", map[string]any{"inputs": []string{"-"}}, []string{"- is not a file"}, true},
-		{"table", map[string]any{"inputs": head, "section": "colours"},
-			[]string{`unknown section "colours"`, "critical_path"}, true},
-		{"table", map[string]any{"inputs": head, "by": "colour"},
-			[]string{`unknown key "colour"; there are operation, kind`}, true},
-		{"table", map[string]any{"inputs": head, "where": map[string]string{"colour": "red"}},
-			[]string{`unknown key "colour"; there are operation, kind`}, true},
-		{"operation", map[string]any{"inputs": head, "name": "layer_0"}, []string{"10 operations have", "layer_05"},
-			true},
-		{"operation", map[string]any{"inputs": head, "name": "nothing such"},
-			[]string{"no operation has the name", "layer_05"}, true},
-		{"request", map[string]any{"inputs": serve, "trace_id": "12"}, []string{"not a trace id"}, true},
-		{"request", map[string]any{"inputs": serve, "trace_id": strings.Repeat("ab", 16)},
-			[]string{"does not hold the trace"}, true},
-		{"compare", map[string]any{"base": head, "head": []string{}}, []string{"base and head"}, true},
-	} {
-		text, failed := call(t, c, tt.tool, tt.args)
-		if failed != tt.failed {
-			t.Errorf("%s %v: failed %v: %s", tt.tool, tt.args, failed, text)
-		}
-		for _, says := range tt.says {
-			if !strings.Contains(text, says) {
-				t.Errorf("%s %v does not say %q:\n%s", tt.tool, tt.args, says, text)
-			}
-		}
+	page := string(check.Must(os.ReadFile("testdata/mcp.md"))(t))
+	checkCalls(t, c, strings.ReplaceAll(page, "DIR", dir))
+	text, failed := call(t, c, "operation",
+		map[string]any{"inputs": []string{"long.jsonl"}, "name": strings.Repeat("x", 60_000)})
+	if !failed || !strings.Contains(text, "left out") {
+		t.Errorf("a long name: failed %v: %s", failed, text)
 	}
 }
 
-// The examples of docs/agents.md are true: each line below a call stands in its answer. Answers have no bars, and a
-// structured form.
+// checkCalls makes the calls of a page and returns their number. Each line below a call, "> TOOL ARGUMENTS", stands in
+// its answer, in parts between "…". The answer has no bars and a structured form. A call "! TOOL ARGUMENTS" fails.
+func checkCalls(t *testing.T, c *client.ClientSession, page string) (calls int) {
+	t.Helper()
+	plain := func(text string) string { return strings.Join(strings.Fields(text), " ") }
+	asked := ""
+	answer := ""
+	for line := range strings.Lines(page) {
+		line, isAnswer := strings.CutPrefix(line, "    ")
+		ask, isCall := strings.CutPrefix(line, "> ")
+		ask, fails := strings.CutPrefix(ask, "! ")
+		switch {
+		case isAnswer && (isCall || fails):
+			calls++
+			asked = line
+			tool, text, _ := strings.Cut(ask, " ")
+			var args map[string]any
+			check.OK(t, json.Unmarshal([]byte(text), &args))
+			r := check.Must(c.CallTool(t.Context(), &client.CallToolParams{Name: tool, Arguments: args}))(t)
+			answer = r.Content[0].(*client.TextContent).Text
+			found, _ := r.StructuredContent.(map[string]any)
+			if r.IsError != fails || strings.ContainsAny(answer, "█▓▏▍") ||
+				!fails && (len(found) < 2 || found["note"] == nil) {
+				t.Errorf("%s failed %v, has bars or no structure: %v\n%s", line, r.IsError, found, answer)
+			}
+		case isAnswer:
+			for part := range strings.SplitSeq(plain(line), " … ") {
+				if !strings.Contains(plain(answer), part) {
+					t.Errorf("%s does not say %q:\n%s", asked, part, answer)
+				}
+			}
+		}
+	}
+	return calls
+}
+
+// The examples of docs/agents.md are true.
 func TestMCPExamplesOfTheDocumentation(t *testing.T) {
 	dir := t.TempDir()
 	for name, without := range map[string]bool{"base.jsonl": true, "head.jsonl": false} {
@@ -161,35 +141,7 @@ func TestMCPExamplesOfTheDocumentation(t *testing.T) {
 	check.OK(t, os.WriteFile(filepath.Join(h100, "sync.json.gz"), trace, 0o600))
 	c := askMCP(t, dir, h100)
 	_, page, _ := strings.Cut(string(check.Must(os.ReadFile("../../docs/agents.md"))(t)), "## Three examples")
-	plain := func(text string) string { return strings.Join(strings.Fields(text), " ") }
-	asked := ""
-	answer := ""
-	calls := 0
-	for line := range strings.Lines(page) {
-		line, isAnswer := strings.CutPrefix(line, "    ")
-		tool, isCall := strings.CutPrefix(line, "> ")
-		switch {
-		case isAnswer && isCall:
-			calls++
-			asked = line
-			tool, text, _ := strings.Cut(tool, " ")
-			var args map[string]any
-			check.OK(t, json.Unmarshal([]byte(text), &args))
-			r := check.Must(c.CallTool(t.Context(), &client.CallToolParams{Name: tool, Arguments: args}))(t)
-			answer = r.Content[0].(*client.TextContent).Text
-			found, _ := r.StructuredContent.(map[string]any)
-			if r.IsError || strings.ContainsAny(answer, "█▓▏▍") || len(found) < 2 || found["note"] == nil {
-				t.Errorf("%s failed, has bars or no structure: %v\n%s", line, found, answer)
-			}
-		case isAnswer:
-			for part := range strings.SplitSeq(plain(line), " … ") {
-				if !strings.Contains(plain(answer), part) {
-					t.Errorf("%s does not say %q:\n%s", asked, part, answer)
-				}
-			}
-		}
-	}
-	check.Equal(t, "calls", 11, calls)
+	check.Equal(t, "calls", 11, checkCalls(t, c, page))
 }
 
 // The protocol is the same over HTTP, for clients that have the token and name this machine.
@@ -241,14 +193,6 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+string(b))
 	return http.DefaultTransport.RoundTrip(r)
-}
-
-func TestMCPRefusesShortTokens(t *testing.T) {
-	t.Setenv(tokenVariable, "secret")
-	if code, _, errs := ran(t, "mcp", "-http", ":0"); code != exit.WrongUsage ||
-		!strings.Contains(errs, "the token in OPTRACE_MCP_TOKEN has fewer than 16 characters") {
-		t.Errorf("exit code %d, %s", code, errs)
-	}
 }
 
 // No file outside the directories is read, by any path.

@@ -37,19 +37,6 @@ func TestDemoRecordings(t *testing.T) {
 	}
 }
 
-// Demo prints the screen of report on the file that it writes.
-func TestDemoIsTheScreenOfReport(t *testing.T) {
-	for name, says := range map[string]string{"gpu": "Tensor cores unused", "server": "A long prompt stalls"} {
-		file := filepath.Join(t.TempDir(), "file")
-		succeeds(t, "demo", "-o", file, name)
-		screen := succeeds(t, "demo", name)
-		check.Equal(t, name, succeeds(t, "report", file), screen)
-		if !strings.Contains(screen, says) {
-			t.Errorf("%s does not say %q:\n%s", name, says, screen)
-		}
-	}
-}
-
 // unsaid lists the traces whose first screen does not yet say what an expert would.
 var unsaid []string
 

@@ -194,10 +194,11 @@ func (s *shard) configure(t *testing.T, port, interserver int, remote string) {
 	t.Helper()
 	users := `<yandex><profiles><default/></profiles><quotas><default/></quotas><users><default><password></password>
 <networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default></users></yandex>`
-	config := fmt.Sprintf(`<yandex><logger><level>warning</level><log>%[1]s/log</log><errorlog>%[1]s/errors</errorlog></logger>
-<tcp_port>%[2]d</tcp_port><interserver_http_port>%[3]d</interserver_http_port><interserver_http_host>127.0.0.1</interserver_http_host>
-<listen_host>127.0.0.1</listen_host><path>%[1]s/data/</path><tmp_path>%[1]s/tmp/</tmp_path><users_config>%[1]s/users.xml</users_config>
-<default_profile>default</default_profile><default_database>default</default_database><mark_cache_size>67108864</mark_cache_size>
+	config := fmt.Sprintf(`<yandex><logger><level>warning</level><log>%[1]s/log</log><errorlog>%[1]s/errors</errorlog>
+</logger><tcp_port>%[2]d</tcp_port><interserver_http_port>%[3]d</interserver_http_port><listen_host>127.0.0.1</listen_host>
+<interserver_http_host>127.0.0.1</interserver_http_host><path>%[1]s/data/</path><tmp_path>%[1]s/tmp/</tmp_path>
+<users_config>%[1]s/users.xml</users_config><default_profile>default</default_profile>
+<default_database>default</default_database><mark_cache_size>67108864</mark_cache_size>
 <remote_servers><%[4]s>%[5]s</%[4]s></remote_servers></yandex>`, s.dir, port, interserver, clusterName, remote)
 	for name, text := range map[string]string{"config.xml": config, "users.xml": users} {
 		check.OK(t, os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600))

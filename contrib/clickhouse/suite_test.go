@@ -117,7 +117,8 @@ func testProfile(t *testing.T, src clickhouse.Source, files []string) {
 // fields. With weighted it has a sampling weight.
 func randomEntry(r *rand.Rand, i int, weighted bool) *op.Entry {
 	names := []string{"matmul", "relu", "AllReduce", "ncclDevKernel_AllReduce", "Memcpy HtoD (Host -> Device)",
-		"memset", "recommendation_mlp", "broadcast_in_dim", "c10d::broadcast_", "small_reduce", "AllToAllV", "O'Brien \\ \"x\"\n"}
+		"memset", "recommendation_mlp", "broadcast_in_dim", "c10d::broadcast_", "small_reduce", "AllToAllV",
+		"O'Brien \\ \"x\"\n"}
 	e := &op.Entry{
 		Operation: names[r.IntN(len(names))],
 		Duration:  int64(r.IntN(20)) * 100,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/op"
 )
 
@@ -24,36 +25,18 @@ func newTensor(name string, src []*tensor, dims ...int64) *tensor {
 }
 
 func TestPlace(t *testing.T) {
-	for _, test := range []struct {
-		name   string
-		inputs string
-		path   string
-		layer  int
-	}{
-		{"ffn_out-3", "blk.3.ffn_down.weight ffn_swiglu-3", "blk.3.ffn_down", 3},
-		{"attn_norm-0", "norm-0 blk.0.attn_norm.weight", "blk.0.attn_norm", 0},
-		{"kq_soft_max-12", "kq-12", "blk.12.kq_soft_max", 12},
-		{"Qcur-3 (view) (permuted)", "Qcur-3", "blk.3.Qcur", 3},
-		{"cache_k_l7 (view)", "cache_k_l7", "blk.7.cache_k", 7},
-		{"node_17", "mask Qcur-3 (view)", "blk.3", noLayer},
-		{"node_17", "inp", "", noLayer},
-		{"result_norm", "norm", "result_norm", noLayer},
-		{"result_output", "output.weight result_norm", "output", noLayer},
-		{"embd", "token_embd.weight inp_tokens", "token_embd", noLayer},
-		{"ffn-x", "", "ffn-x", noLayer},
-		{"a-99999999999999999999", "", "blk.99999999999999999999.a", noLayer},
-		{"", "", "", noLayer},
-	} {
+	golden.Lines(t, "testdata/places.txt", func(line string) string {
+		names := strings.Split(line, ", ")
 		var inputs []*tensor
-		for name := range strings.FieldsSeq(strings.ReplaceAll(test.inputs, " (view)", "\u00a0(view)")) {
-			inputs = append(inputs, newTensor(strings.ReplaceAll(name, "\u00a0", " "), nil))
+		for _, name := range names[1:] {
+			inputs = append(inputs, newTensor(name, nil))
 		}
-		path, layer := newTensor(test.name, inputs).place()
-		if path != test.path || layer != test.layer {
-			t.Errorf("%s of %s: %q in layer %d, want %q in %d", test.name, test.inputs, path, layer, test.path,
-				test.layer)
+		path, layer := newTensor(names[0], inputs).place()
+		if layer == noLayer {
+			return strings.TrimSpace(path + " in no layer")
 		}
-	}
+		return fmt.Sprintf("%s in layer %d", path, layer)
+	})
 }
 
 func TestLabelFillsItsRoom(t *testing.T) {

@@ -161,7 +161,8 @@ func TestLayersOfLibrary(t *testing.T) {
 	for _, o := range all {
 		got = append(got, fmt.Sprintf("%d %s %s %v", o.Step.V, o.Operation, o.Path, o.OutputShape))
 	}
-	want := "0 layer blk.0 5x64, 0 layer blk.1 64, 0 layer output ?, 1 layer blk.0 5x64, 1 layer blk.1 64, 1 layer output ?"
+	want := "0 layer blk.0 5x64, 0 layer blk.1 64, 0 layer output ?, " +
+		"1 layer blk.0 5x64, 1 layer blk.1 64, 1 layer output ?"
 	if strings.Join(got, ", ") != want {
 		t.Errorf("%q", got)
 	}

@@ -195,50 +195,11 @@ func TestClientPruned(t *testing.T) {
 			Duration: 4500},
 		{TraceID: traceID(t, recordedID), SpanID: op.SpanID{7: 0xaa}, Operation: "add", Count: 1, Duration: 250},
 	}
-	v3 := `{"result":{"resourceSpans":[{"scopeSpans":[{"spans":[
-		{"traceId":"` + recordedID + `","name":"child","spanId":"00000000000000bb",
-			"events":[{"name":"other"},7,{"name":"tensor.ops.pruned"}]},
-		{"traceId":"` + recordedID + `","name":"POST /","spanId":"00000000000000aa","events":[
-		{"timeUnixNano":"1","name":"tensor.ops.pruned","attributes":[{"key":"tensor.op.name",
-			"value":{"stringValue":"relu"}},
-			{"key":"tensor.device.id","value":{"stringValue":"cuda:0"}},{"key":"tensor.ops.pruned.count",
-				"value":{"intValue":"3"}},
-			{"value":{"intValue":"4500"},"key":"tensor.ops.pruned.duration"}]},
-		{"name":"exception","attributes":[{"key":"tensor.op.name","value":{"stringValue":"x"}},
-			{"key":"tensor.ops.pruned.count",` +
-		`"value":{"intValue":"3"}}]},
-		{"name":"tensor.ops.pruned","attributes":[{"key":"tensor.op.name","value":{"stringValue":"add"}},
-			{"key":"tensor.ops.pruned.count","value":{"intValue":1}},{"key":"tensor.ops.pruned.duration",
-				"value":{"intValue":"250"}}]}]}]}]}]}}`
-	v1 := `{"data":[{"traceID":"` + recordedID + `","spans":[
-		{"traceID":"` + recordedID + `","spanID":"aa","operationName":"POST /","references":[],"startTime":1,"duration":1,
-		"tags":[],"processID":"p1","logs":[
-		{"timestamp":1,"fields":[{"key":"event","type":"string","value":"tensor.ops.pruned"},{"key":"tensor.op.name",
-			"type":"string",` +
-		`"value":"relu"},
-			{"key":"tensor.device.id","type":"string","value":"cuda:0"},{"key":"tensor.ops.pruned.count",
-				"type":"int64","value":3},
-			{"key":"tensor.ops.pruned.duration","type":"int64","value":4500}]},
-		{"timestamp":1,"fields":[{"key":"event","type":"string","value":"other"},{"key":"tensor.op.name",
-			"type":"string","value":"x"}]},
-		{"timestamp":1,"fields":[{"key":"event","type":"string","value":"tensor.ops.pruned"},{"key":"tensor.op.name",
-			"type":"string",` +
-		`"value":"add"},
-			{"key":"tensor.ops.pruned.count","type":"int64","value":1},{"key":"tensor.ops.pruned.duration",
-				"type":"int64","value":"250"}]}]}],
-		"processes":{"p1":{"serviceName":"api","tags":[]}}}]}`
-	for path, body := range map[string]string{path3: v3, path1: v1} {
-		c := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == path {
-				fmt.Fprint(w, body)
-			}
-		}, jaeger.ClientOptions{})
+	for path, file := range map[string]string{path3: "client/pruned.v3.json", path1: "client/pruned.v1.json"} {
+		c := serve(t, paths(t, map[string]string{path: file}), jaeger.ClientOptions{})
 		tr, _, err := c.Trace(t.Context(), traceID(t, recordedID))
-		if err != nil {
-			t.Errorf("%s: %v", path, err)
-			continue
-		}
-		check.Equal(t, fmt.Sprintf("%s: summaries", path), want, tr.Pruned)
+		check.OK(t, err)
+		check.Equal(t, file, want, tr.Pruned)
 	}
 }
 

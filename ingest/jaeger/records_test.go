@@ -17,6 +17,7 @@ import (
 	"github.com/optrace/optrace/ingest/jaeger"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/internal/testing/optest"
 	"github.com/optrace/optrace/internal/testing/recordtest"
 	"github.com/optrace/optrace/op"
@@ -38,24 +39,15 @@ const ids = `"traceID":"0af7651916cd43dd8448eb211c80319c","spanID":"00f067aa0ba9
 func TestRecords(t *testing.T) { recordtest.Cases(t, jaeger.Records) }
 
 func TestErrorAnswers(t *testing.T) {
-	for _, test := range []struct{ text, want string }{
-		{`{"data":null,"total":0,"errors":[{"code":500,"msg":"json: unsupported value: NaN"}]}`,
-			"json: unsupported value: NaN"},
-		{`{"error":{"httpCode":404,"message":"No traces found"}}`, "No traces found"},
-		{`{"code":5,"message":"not found","details":[]}`, "not found"},
-		{`{"errors":[{"code":7}]}`, `[{"code":7}]`},
-	} {
-		var last error
-		n := 0
-		for _, err := range jaeger.Records(strings.NewReader(test.text), "answer", nil) {
-			last = err
-			n++
+	golden.Lines(t, "testdata/errors.txt", func(text string) string {
+		var messages []string
+		for _, err := range jaeger.Records(strings.NewReader(text), "answer", nil) {
+			server, ok := errors.AsType[*jaeger.ServerError](err)
+			check.Equal(t, text+": an error of the server", true, ok)
+			messages = append(messages, server.Message)
 		}
-		var server *jaeger.ServerError
-		if n != 1 || !errors.As(last, &server) || !strings.HasPrefix(server.Message, test.want) {
-			t.Errorf("%s: %d records, %v; want %q", test.text, n, last, test.want)
-		}
-	}
+		return strings.Join(messages, ", ")
+	})
 }
 
 func TestRecordsEnd(t *testing.T) {

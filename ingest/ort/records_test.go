@@ -31,66 +31,9 @@ func TestGolden(t *testing.T) {
 }
 
 func TestRecords(t *testing.T) {
-	node := func(args string) string {
-		return `[{"cat":"Node","ph":"X","ts":1,"dur":2,"name":"n_kernel_time","args":{"op_name":"X"` + args + `}}]`
-	}
-	entry := func(rest string) string {
-		return `{"step":null,"operation":"X",` + rest + "}\n"
-	}
-	const (
-		noShapes = `"device_id":null,"input_shapes":null,"output_shape":null,`
-		end      = `"duration_us":2,"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1000,` +
-			`"duration_ns":2000,"path":"n"`
-	)
 	m := &attr.Mapping{}
 	m.Keep("node_index")
-	for _, test := range []struct{ name, text, want string }{
-		{"no events", `[]`, ""},
-		{"a node", node(""), entry(noShapes + end)},
-		{"in an object", `{"traceEvents":` + node("") + `}`, entry(noShapes + end)},
-		{"a kept argument", node(`,"node_index":"5"`), entry(noShapes + end + `,"attrs":{"node_index":"5"}`)},
-		{
-			"shapes that are none", node(`,"input_type_shape":[7,{"float":[2,"x"]},{"float":8},{"float":[-1]}],` +
-				`"output_type_shape":[{"float":[-3]}]`),
-			entry(`"device_id":null,"input_shapes":[null,null,null,[-1]],"output_shape":null,` +
-				strings.Replace(end, `"kind":"compute",`,
-					`"kind":"compute","dtype":"f32",`, 1) + `,"input_dtypes":["","f32","f32","f32"],"warn":["bad_shape"]`),
-		},
-		{
-			"arguments of odd types", node(`,"provider":7,"input_type_shape":{},"output_type_shape":"x",` +
-				`"output_size":"many"`),
-			entry(noShapes + end + `,"warn":["bad_memory"]`),
-		},
-		{
-			"a kernel of WebGPU", `[{"cat":"Api","pid":-1,"tid":-1,"dur":2,"ts":1,"ph":"X","name":"n&X_12","args":{"shapes":"inputs: {1,8}"}}]`,
-			entry(strings.Replace(noShapes, "null", `"webgpu"`, 1) + strings.Replace(end, `,"path":"n"`, "", 1)),
-		},
-		{"documents", node("") + "\n" + node(""), strings.Repeat(entry(noShapes+end), 2)},
-		{
-			"damage", strings.Replace(node(`,"input_type_shape":[{"float":[1,8]},],"time":nan`), "[{",
-				`[{"cat":"No"de"},{`, 1),
-			"error: profile: expected ',' or '}', found 'd', bytes passed over: 16 (at byte 12)\n" +
-				entry(`"device_id":null,"input_shapes":[[1,8]],`+`"output_shape":null,`+end+`,"input_dtypes":["f32"]`),
-		},
-		{"a call", `[{"cat":"Api","ph":"X","ts":1,"dur":2,"name":"cudaLaunchKernel"}]`, "skipped runtime_call: 1\n"},
-		{"a node without its operation", `[{"cat":"Node","ph":"X","ts":1,"dur":2,"name":"n"}]`, "skipped non_op: 1\n"},
-		{"a node without arguments", `[{"cat":"Node","ph":"X","ts":1,"dur":2,"name":"n_kernel_time"}]`,
-			strings.Replace(entry(noShapes+end), `"X"`, `"n"`, 1)},
-		{"an event of another phase", `[{"cat":"Node","ph":"M","name":"n","args":{"op_name":"X"}}]`,
-			"skipped metadata: 1\n"},
-		{"a node without dur", strings.Replace(node(""), `"dur":2,`, "", 1),
-			"error: profile: node without dur (at byte 1)\n"},
-		{"a node without ts", strings.Replace(node(""), `"ts":1,`, "", 1),
-			strings.Replace(entry(noShapes+end+`,"warn":["bad_time"]`), `"start_unix_ns":1000,`, "", 1)},
-		{
-			"cut off", node("")[:85] + ",{", entry(noShapes+end) +
-				"error: profile: unexpected end of JSON text (at byte 87)\n",
-		},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			check.Equal(t, "records", test.want, transcript(t, test.text, m))
-		})
-	}
+	golden.Cases(t, "testdata/cases.txt", func(text string) string { return transcript(t, text, m) })
 }
 
 // FuzzRecords checks that no input makes the reader panic, and that entries are valid and survive JSON Lines.
@@ -128,15 +71,7 @@ func TestNodesOfDirectML(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	entries, spans := recordtest.Split(t, ort.Records(strings.NewReader(string(text)), "profile", nil))
-	got := make(map[string]int64)
-	for _, e := range entries {
-		got[e.Operation+" "+e.DeviceID] = e.Duration
-	}
-	check.Equal(t, "nodes", map[string]int64{
-		"DmlFusedNode_0_41 ": 378000, "DmlFusedNode_4_63 ": 150000, "/0/STFT ": 661000,
-	}, got)
-	check.Equal(t, "events of the session", 2, len(spans))
+	golden.Check(t, "testdata/directml.golden", transcript(t, string(text), nil))
 }
 
 // session makes the profile of a session and notes the parent of each event. The reader must find it by the times

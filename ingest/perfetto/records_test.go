@@ -3,7 +3,6 @@ package perfetto_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,6 +48,11 @@ func TestGolden(t *testing.T) {
 			golden.Check(t, name+".golden", transcript(t, trace))
 		})
 	}
+}
+
+// TestRecords reads traces of few packets, in the text form of the public schema.
+func TestRecords(t *testing.T) {
+	golden.Cases(t, "testdata/cases.txt", func(text string) string { return transcript(t, perfettotest.Encode(t, text)) })
 }
 
 // A truncated trace is read up to its end: the records are the first ones of the whole trace. An error tells the end,
@@ -126,79 +130,6 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// Operators, their kernels and waits have the thread of their track, and none on a track without one.
-func TestThreads(t *testing.T) {
-	var text strings.Builder
-	text.WriteString(`packet { clock_snapshot {
-		clocks { clock_id: 6 timestamp: 1 } clocks { clock_id: 1 timestamp: 1 } } }`)
-	slice := func(track, start, end int, category, name, args string) {
-		fmt.Fprintf(&text, `packet { timestamp: %d trusted_packet_sequence_id: 1 track_event { type: 1 track_uuid: %d
-			name: %q categories: %q %s } }`, start, track, name, category, args)
-		fmt.Fprintf(&text, `packet { timestamp: %d trusted_packet_sequence_id: 1 track_event { type: 2 track_uuid: %d } }`,
-			end, track)
-	}
-	for uuid, tid := range map[int]int{11: 7, 12: 8} {
-		fmt.Fprintf(&text, "packet { track_descriptor { uuid: %d thread { pid: 1 tid: %d } } }", uuid, tid)
-	}
-	one := `debug_annotations { name: "correlation" int_value: 1 }`
-	slice(11, 10, 90, "cpu_op", "a", "")
-	slice(12, 10, 90, "cpu_op", "b", "")
-	slice(13, 10, 90, "cpu_op", "c", "")
-	slice(12, 20, 30, "cuda_runtime", "cudaMemcpy", one)
-	slice(21, 22, 28, "gpu_memcpy", "copy", one)
-	got := map[string]string{}
-	for rec, err := range perfetto.Records(bytes.NewReader(perfettotest.Encode(t, text.String())), "trace", nil) {
-		check.OK(t, err)
-		for _, e := range []*op.Entry{rec.Entry, rec.Call} {
-			if e != nil {
-				got[e.Operation] = fmt.Sprint(e.Attrs)
-			}
-		}
-	}
-	check.Equal(t, "attributes", map[string]string{
-		"a": "[{thread.id 7 1}]", "b": "[{thread.id 8 1}]", "c": "[]", "cudaMemcpy": "[{thread.id 8 1}]",
-		"copy": "[{tensor.launch.duration 10 1} {tensor.launch.call cudaMemcpy 0} {thread.id 8 1}]",
-	}, got)
-}
-
-// Operations of devices as other writers than Cuspy state them.
-func TestOperationsOfDevices(t *testing.T) {
-	const stage = `packet { timestamp: 1000 trusted_packet_sequence_id: 1 gpu_render_stage_event {
-		event_id: 1 duration: 400 gpu_id: 1 hw_queue_iid: 9 stage_iid: 2 context: 1 %s } } `
-	power := func(at, watts, direction int) string {
-		return fmt.Sprintf(`packet { timestamp: %d gpu_counter_event { gpu_id: 1 counter_descriptor { specs { counter_id: 3
-			name: "Power limit" numerator_units: 29 }
-			specs { counter_id: 4 name: "board" numerator_units: 28 value_direction: %d } }
-			counters { counter_id: 4 int_value: %d } } } `, at, direction, 1000*watts)
-	}
-	interned := func(api int, stage string) string {
-		return fmt.Sprintf(`packet { trusted_packet_sequence_id: 1 interned_data { graphics_contexts { iid: 1 api: %d }
-			gpu_specifications { iid: 2 name: "%s" } } } `, api, stage)
-	}
-	for _, test := range []struct{ name, text, want string }{
-		{"not interned", fmt.Sprintf(stage, ""), "gpu:1 9 stage 2 compute []"},
-		{"of CUDA", interned(4, "Kernel") + fmt.Sprintf(stage, `name: "k"`), "cuda:1 9 k compute []"},
-		{"of HIP", interned(5, "Copy engine") + fmt.Sprintf(stage, ""), "gpu:1 9 Copy engine memory []"},
-		{"an annotation", interned(4, "Annotation") + fmt.Sprintf(stage, ""), ""},
-		{"power until the sample", power(1000, 100, 1) + power(1200, 300, 1) + power(1500, 500,
-			1) + fmt.Sprintf(stage, ""),
-			"gpu:1 9 stage 2 compute [{tensor.device.power 400 2}]"},
-		{"power from the sample on", power(1000, 100, 2) + power(1200, 300, 2) + power(1500, 500,
-			2) + fmt.Sprintf(stage, ""),
-			"gpu:1 9 stage 2 compute [{tensor.device.power 200 2}]"},
-		{"power that ends early", power(1000, 100, 1) + power(1200, 300, 1) + fmt.Sprintf(stage, ""),
-			"gpu:1 9 stage 2 compute []"},
-	} {
-		entries, _ := recordtest.Split(t, perfetto.Records(bytes.NewReader(perfettotest.Encode(t, test.text)),
-			"trace", nil))
-		got := ""
-		for _, e := range entries {
-			got += fmt.Sprint(e.DeviceID, " ", e.Stream, " ", e.Operation, " ", e.Kind, " ", e.Attrs)
-		}
-		check.Equal(t, test.name, test.want, got)
-	}
-}
-
 // A packet above the limit is skipped without holding it.
 func TestLargePacket(t *testing.T) {
 	const size = perfetto.MaxPacketBytes + 1
@@ -233,15 +164,5 @@ func TestRocprofv3(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	entries, _ := recordtest.Split(t, perfetto.Records(bytes.NewReader(trace), "trace", nil))
-	var got []string
-	for _, e := range entries {
-		got = append(got, fmt.Sprint(e.DeviceID, " ", e.Stream, " ", e.Operation, " ", e.Kind, " ", e.Duration, " ",
-			e.MemoryBytes, " ", e.Launch))
-	}
-	check.Equal(t, "operations", []string{
-		"gpu:0 0 gemm_kernel(float*) compute 40000 unknown 5000001000",
-		"gpu:0 0 relu_kernel(float*) compute 10000 unknown unknown",
-		"gpu:0 unknown MEMORY_COPY_DEVICE_TO_HOST memory 5000 4096 unknown",
-	}, got)
+	golden.Check(t, "testdata/rocprofv3.golden", transcript(t, trace))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/optrace/optrace/analyze/launch"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/op"
 )
 
@@ -19,27 +20,11 @@ func TestSelectionOf(t *testing.T) {
 		Origin: "1000", SpanNS: 100, Devices: []shownDevice{{Row: -1}, {Row: 1}, {Row: 0}},
 		Requests: []request{{Index: 0}, {Index: 1, Trace: op.TraceID{1}, Span: op.SpanID{2}, Start: 5, Duration: 20}},
 	}
-	for _, test := range []struct {
-		where findings.Where
-		want  string
-	}{
-		{findings.Where{}, `{"section":"timeline"}`},
-		{findings.Where{Section: "operations", Operation: "matmul"}, `{"section":"operations","operation":"matmul"}`},
-		{findings.Where{Section: "communication", DeviceID: "cuda:1", Rank: op.Known(1)},
-			`{"section":"communication","device":1}`},
-		{findings.Where{Section: "devices", DeviceID: "cuda:1"}, `{"section":"devices"}`},
-		{findings.Where{Section: "idle", DeviceID: "cuda:0", FromNS: op.Known(990), ToNS: op.Known(1030)},
-			`{"section":"timeline","device":2,"from":0,"to":30}`},
-		{findings.Where{Section: "critical_path", TraceID: op.TraceID{1}, SpanID: op.SpanID{2}},
-			`{"section":"requests","request":1,"from":5,"to":25}`},
-		{findings.Where{Section: "critical_path", TraceID: op.TraceID{9}, SpanID: op.SpanID{2}},
-			`{"section":"requests"}`},
-	} {
-		got, err := json.Marshal(selectionOf(&findings.Finding{Where: test.where}, r, v))
-		if err != nil || string(got) != test.want {
-			t.Errorf("%+v: %s, %v, want %s", test.where, got, err, test.want)
-		}
-	}
+	golden.Lines(t, "testdata/selections.txt", func(where string) string {
+		var f findings.Finding
+		check.OK(t, json.Unmarshal([]byte(where), &f.Where))
+		return string(check.Must(json.Marshal(selectionOf(&f, r, v)))(t))
+	})
 }
 
 func TestSentence(t *testing.T) {

@@ -1,11 +1,12 @@
 package otlpprofiles_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/internal/model/opmodel"
-	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/otlpprofiles"
 )
@@ -30,47 +31,36 @@ func TestProducers(t *testing.T) {
 	rank1 := stacks.Producer{Service: "trainer", Rank: op.Known(1)}
 	other := resource(text("service.name", "trainer"), text("host.name", "n2"), number("tensor.rank", "1"),
 		number("tensor.world_size", "2"))
-	whole := []op.Attr{
-		text("host.name", "n1"), number("process.pid", "7"), text("service.name", "trainer"),
-		number("tensor.rank", "1"), number("tensor.world_size", "2"),
-	}
+	attributes := make(map[string][]string)
 	for name, test := range map[string]struct {
 		records []op.Record
 		who     stacks.Producer
-		want    []op.Attr
 	}{
-		"none":     {nil, rank1, nil},
-		"no entry": {[]op.Record{{Resource: b}}, rank1, nil},
-		"one":      {[]op.Record{{Resource: b}, entry(b), entry(b)}, rank1, whole},
-		"two": {[]op.Record{{Resource: a}, entry(a), {Resource: b}, entry(b), {Resource: a}, entry(a)}, rank1,
-			whole},
-		"one that is not known": {[]op.Record{{Resource: a}, entry(a), {Resource: b}, entry(b)}, stacks.Producer{},
-			[]op.Attr{
-				text("host.name", "n1"), text("service.name", "trainer"), number("tensor.world_size", "2"),
-			}},
-		"one without operations": {[]op.Record{{Resource: a}, {Resource: b}, entry(b)}, rank1, whole},
-		"two resources of one": {[]op.Record{{Resource: b}, entry(b), {Resource: other}, entry(other)}, rank1,
-			[]op.Attr{
-				text("service.name", "trainer"), number("tensor.rank", "1"), number("tensor.world_size", "2"),
-			}},
-		"entries alone": {[]op.Record{entry(a), entry(b)}, rank1, []op.Attr{
-			text("host.name", "n1"), text("service.name", "trainer"), number("tensor.rank", "1"),
-		}},
+		"none":     {nil, rank1},
+		"no entry": {[]op.Record{{Resource: b}}, rank1},
+		"one":      {[]op.Record{{Resource: b}, entry(b), entry(b)}, rank1},
+		"two":      {[]op.Record{{Resource: a}, entry(a), {Resource: b}, entry(b), {Resource: a}, entry(a)}, rank1},
+		"one that is not known": {[]op.Record{{Resource: a}, entry(a), {Resource: b}, entry(b)},
+			stacks.Producer{}},
+		"one without operations": {[]op.Record{{Resource: a}, {Resource: b}, entry(b)}, rank1},
+		"two resources of one":   {[]op.Record{{Resource: b}, entry(b), {Resource: other}, entry(other)}, rank1},
+		"entries alone":          {[]op.Record{entry(a), entry(b)}, rank1},
 		"hosts": {[]op.Record{entry(&op.Resource{Host: "n1"}), entry(&op.Resource{Host: "n2"})},
-			stacks.Producer{Host: "n2"}, []op.Attr{
-				text("host.name", "n2"),
-			}},
+			stacks.Producer{Host: "n2"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			var p otlpprofiles.Producers
-			for _, rec := range test.records {
-				if rec.Resource != nil {
-					p.Resource(rec.Resource)
-				} else {
-					p.Operation(rec.Entry)
-				}
+		var p otlpprofiles.Producers
+		for _, rec := range test.records {
+			if rec.Resource != nil {
+				p.Resource(rec.Resource)
+			} else {
+				p.Operation(rec.Entry)
 			}
-			check.Equal(t, "", test.want, p.Of(test.who))
-		})
+		}
+		var texts []string
+		for _, a := range p.Of(test.who) {
+			texts = append(texts, fmt.Sprintf("%s=%q type %d", a.Key, a.Value, a.Type))
+		}
+		attributes[name] = texts
 	}
+	golden.JSON(t, "testdata/producers.json", attributes)
 }

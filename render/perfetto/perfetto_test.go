@@ -15,6 +15,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/internal/testing/optest"
 	"github.com/optrace/optrace/internal/testing/perfettotest"
+	"github.com/optrace/optrace/internal/testing/recordtest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/perfetto"
 )
@@ -60,42 +61,12 @@ func describe(t *testing.T, trace *view) []byte {
 
 func TestGolden(t *testing.T) {
 	var tl perfetto.Timeline
-	tl.AddSpan(&op.Span{
-		Name: "POST /predict", TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Start: op.Known(start), Duration: 10_000,
-		Service: "api",
-	})
-	matmul := &op.Entry{
-		Operation: "matmul", Kind: op.KindCompute, DeviceID: "cuda:0", Start: op.Known(start + 1000), Duration: 600,
-		TraceID: op.TraceID{1}, SpanID: op.SpanID{2}, ParentSpanID: op.SpanID{1}, Rank: op.Known(0),
-		Stream: op.Known(7), Step: op.Known(3), Launch: op.Known(start + 400),
-		InputShapes: []op.Shape{{64, 784}, nil, {}}, OutputShape: op.Shape{}, DType: op.F32,
-		MemoryBytes: op.Known(4), FLOPs: op.Known(8), Failed: true, Error: "</script>\u2028",
-	}
-	tl.Add(matmul)
-	inner := entry("inner", "cuda:0", 1100, 500) // within matmul, and to its end
-	inner.Rank = op.Known(0)
-	inner.Stream = op.Known(7)
-	inner.MemoryBytes = op.Known(16)
-	tl.Add(inner)
-	overlap := entry("overlap", "cuda:0", 1200, 600)
-	overlap.Rank = op.Known(0)
-	overlap.Stream = op.Known(7)
-	tl.Add(overlap)
-	other := entry("copy", "cuda:1", 1300, 0)
-	other.Rank = op.Known(0)
-	other.Launch = op.Known(start + 1301) // of another clock
-	other.Links = []op.Link{
-		{TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Weight: op.Known(2)},
-		{TraceID: op.TraceID{9}, SpanID: op.SpanID{9}},
-	}
-	tl.Add(other)
-	late := &op.Entry{ // after its request
-		Operation: "relu", Kind: op.KindCompute, DeviceID: "cuda:0", Start: op.Known(start + 12_000), Duration: 1,
-		TraceID: op.TraceID{1}, SpanID: op.SpanID{3}, ParentSpanID: op.SpanID{1}, Rank: op.Known(1),
-	}
-	tl.Add(late)
-	for _, name := range []string{"first", "second"} {
-		tl.Add(&op.Entry{Operation: name, Kind: op.KindCompute, Duration: 1500})
+	for _, rec := range recordtest.File(t, "testdata/records.jsonl") {
+		if rec.Span != nil {
+			tl.AddSpan(rec.Span)
+		} else {
+			tl.Add(rec.Entry)
+		}
 	}
 	golden.Check(t, "testdata/timeline.txt", describe(t, write(t, &tl)))
 }

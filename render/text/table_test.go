@@ -9,6 +9,7 @@ import (
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/internal/text/termtext"
 )
 
@@ -28,38 +29,9 @@ func TestTable(t *testing.T) {
 		return t
 	}
 	p := newPage(Options{Rows: 3})
-	for _, tc := range []struct {
-		name  string
-		width int
-		links bool
-		want  string
-	}{
-		{"all fits", 100, true, `
-  operation                                               kind      count      sum
-  ` + "\x1b]8;;http://jaeger/1\x1b\\matmul\x1b]8;;\x1b\\" + `                                                  compute       1  1.00 ms
-  long long long long long long long long long long name  memory   12,345     2 ns
-  relu                                                    compute       3     3 ns
-  … and 1 more
-`},
-		{"names are shortened first", 60, false, `
-  operation                   kind      count      sum  link
-  matmul                      compute       1  1.00 ms  [1]
-  long long lon…ng long name  memory   12,345     2 ns
-  relu                        compute       3     3 ns
-  … and 1 more
-`},
-		{"then columns are left out", 50, false, `
-  operation                 kind         sum  link
-  matmul                    compute  1.00 ms  [1]
-  long long lo…g long name  memory      2 ns
-  relu                      compute     3 ns
-  … and 1 more
-  without count: -width 58
-`},
-	} {
-		p.Hyperlinks = tc.links
-		got := "\n" + tableOf(tc.width, p, rows())
-		check.Equal(t, tc.name, tc.want, got)
+	for _, width := range []int{100, 60, 50} { // all fits, names are shortened first, then columns are left out
+		p.Hyperlinks = width == 100
+		golden.Check(t, fmt.Sprintf("testdata/table_%d.txt", width), tableOf(width, p, rows()))
 	}
 }
 

@@ -15,23 +15,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/optrace/optrace/analyze"
-	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/correlate"
-	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/diff"
 	"github.com/optrace/optrace/analyze/doctor"
-	"github.com/optrace/optrace/analyze/findings"
-	"github.com/optrace/optrace/analyze/headline"
-	"github.com/optrace/optrace/analyze/key"
-	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/profile"
-	"github.com/optrace/optrace/analyze/requests"
-	"github.com/optrace/optrace/analyze/seed"
-	"github.com/optrace/optrace/analyze/sequences"
-	"github.com/optrace/optrace/analyze/steps"
-	"github.com/optrace/optrace/analyze/suspects"
-	"github.com/optrace/optrace/analyze/timeline"
-	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/fulldisk"
 	"github.com/optrace/optrace/internal/testing/golden"
@@ -45,161 +32,17 @@ import (
 // hostile is a name that would recolour the terminal, move the cursor and reorder the line.
 const hostile = "\x1b[31mred\x1b[0m\r\x1b]0;title\x07\u202emul" + "\n" + "x"
 
-// full returns a report with content for every section.
+// full returns a report with content for every section, with names like [hostile].
 func full() *analyze.Report {
-	cuda0 := device.Key{Rank: op.Known(0), DeviceID: "cuda:0"}
-	cuda1 := device.Key{Rank: op.Known(1), DeviceID: "cuda:0"}
-	e := &op.Entry{
-		Operation: "矩阵乘法" + strings.Repeat("x", 60), Kind: op.KindCompute, Duration: 999_600,
-		MemoryBytes: op.Known(1 << 21), OutputShape: op.Shape{64, -1}, Start: op.Known(1795224124000010000),
-		Failed: true, DeviceID: "cuda:0", Rank: op.Known(1), TraceID: op.TraceID{1}, SpanID: op.SpanID{2},
-	}
-	bare := &op.Entry{Operation: "relu", Kind: op.KindCompute, Duration: 600}
-	stats := profile.Stats{
-		Kind: "compute", Count: 1234567, SumNS: 2_350_000_000, MeanNS: 1903.5, MinNS: 1, MaxNS: 999_999,
-		StdNS: op.KnownFloat(1.5), P50NS: op.KnownFloat(1900.0),
-		P90NS: op.KnownFloat(2000.0), P95NS: op.KnownFloat(2500.0), P99NS: op.KnownFloat(999_600.0),
-		SelfNS: op.Known(7), Elements: 5, MemoryBytes: op.Known(3 << 30), FLOPs: 5e12,
-		Errors: 2, Share: op.KnownFloat(0.75), Mixes: []string{"shape", "dtype"}, Figures: work.Figures{FLOPsCount: 2},
-	}
-	fewer := stats
-	fewer.Count, fewer.SumNS, fewer.Share = 1234566, 1_250, op.KnownFloat(1)
-	host := profile.Stats{Kind: "mixed", Side: "host", Count: 1, SumNS: 5}
-	keys, err := key.Parse("device,attr:region")
+	file, err := os.ReadFile("testdata/full.json")
 	if err != nil {
 		panic(err)
 	}
-	return &analyze.Report{
-		Input: analyze.Envelope{
-			Files: 3, Formats: []string{"entries-jsonl", "otlp-proto"}, Bytes: 123456, Spans: 1234570, Entries: 1234568,
-			Skipped:   2,
-			Malformed: 1, Dropped: 3, Orphans: op.Known(4), Duplicates: op.Known(1), Truncated: 1, OverflowedGroups: 9,
-			Sampling: analyze.SamplingUnknown, Warnings: map[string]int64{"bad_shape": 2, "neg_duration": 1},
-			SkippedBy:   map[string]int64{"non_op": 2, "other_signal": 5},
-			MalformedBy: map[string]int64{"expected a value": 1},
-			DroppedBy:   map[string]int64{hostile: 3}, MissingBatches: 1, MissingEntries: 2,
-			Problems:         []string{"ops.jsonl:7: " + hostile},
-			SuspectDurations: op.Known(1200), Clock: op.Known(1), Cycles: op.Known(2), Suspects: []suspects.Suspect{
-				{What: suspects.Duration, Operation: hostile, DeviceID: "cuda:0", Rank: op.Known(1),
-					Stream: op.Known(7), DurationNS: 34e8},
-				{What: suspects.Clock, Operation: "matmul", DeviceID: hostile, DurationNS: 7, SpanID: op.SpanID{2},
-					OffNS: op.Known(-1e9)},
-				{What: suspects.Cycle, Operation: "request", SpanID: op.SpanID{3}},
-			},
-		},
-		Total: profile.Total{
-			Count: 1234568, SumNS: 2_350_000_005, WallNS: op.Known(3_000_000_000), FLOPs: 5e12,
-			MemoryBytes: op.Known(3 << 30), CopiedBytes: op.Known(1 << 30), PeakMemoryBytes: op.Known(1 << 21),
-			Estimate: profile.Estimate{EstCount: op.KnownFloat(2469136.0), EstSumNS: op.KnownFloat(4.7e9)},
-			Figures:  work.Figures{FLOPsCount: 2},
-		},
-		Headline: &headline.Headline{Text: []string{hostile + ": busy 50.0 % of 1.00 µs.", "A step takes 1.00 µs."}},
-		Findings: []findings.Finding{
-			{Kind: findings.Bound, Text: "The bound is compute: 90.0 % of 1.00 µs.",
-				Where: findings.Where{Section: "devices"}},
-			{Kind: findings.Operation, Text: "Without " + hostile + " the run would be shorter."},
-			{Kind: findings.HostGap, Text: "The device is idle 68.6 ms (74 %).", Try: "read the loss every N steps, " + hostile,
-				SavedNS: op.Known(58e6), OfNS: op.Known(92e6), SavedLowNS: op.Known(55e6), SavedHighNS: op.Known(60e6),
-				Where: findings.Where{Section: "idle"}},
-		},
-		Percentiles: profile.Percentiles{ExactUpTo: 32, RelativeError: 0.01},
-		Operations:  []profile.Operation{{Operation: "matmul", Stats: stats}, {Operation: hostile, Stats: host}},
-		By:          []string{"device", "attr:region"},
-		Groups: []profile.Group{
-			{Key: key.Group{Keys: keys, Values: []key.Value{{Text: "cuda:0", Known: true}, {}}}, Stats: stats},
-			{Key: key.Group{Keys: keys, Other: true}, Stats: host},
-		},
-		Devices: []profile.Device{
-			{
-				DeviceID: "cuda:0", Rank: op.Known(0), Count: 5, SumNS: 500, MemoryBytes: op.Known(64),
-				SpanNS: op.Known(1000), BusyNS: op.Known(500),
-				ComputeNS: op.Known(300), ExposedCommunicationNS: op.Known(100), ExposedMemoryNS: op.Known(60),
-				OtherNS: op.Known(40), IdleNS: op.Known(500), OverlapRatio: op.KnownFloat(0.5),
-			},
-			{DeviceID: "cuda:0", Rank: op.Known(1), Count: 1, SumNS: 7},
-			{DeviceID: "unknown", Count: 1},
-		},
-		LoadBalance: &profile.Balance{Balance: seed.Balance{
-			DeviceCount: 2, TotalDurationUS: 400, IdealDurationUS: 200, MaxDurationUS: 300, ImbalanceRatio: 0.5,
-			PerDeviceDurationUS: []seed.DeviceDuration{{Device: "0/cuda:0", DurationUS: 300},
-				{Device: "1/cuda:0", DurationUS: 100}},
-		}},
-		Communication: analyze.Communication{
-			Rules: profile.CommunicationRules{Attribute: 1, Library: 2, Name: 3},
-			Bottlenecks: []seed.Bottleneck{{Operation: "allreduce", TotalDurationUS: 600, RatioOfTotal: 0.25,
-				CallCount: 6}},
-			Collectives: []collective.Row{{Name: "all_reduce", Group: "tp", Count: 6, Inferred: 1, Repeats: 2,
-				TransferNS: op.Known(500), WaitNS: op.Known(100), MaxStartSkewNS: op.Known(90),
-				BusBytesPerSecond: op.KnownFloat(1.5e9),
-				Stragglers:        []collective.Straggler{{Key: cuda0, Count: 4, CausedWaitNS: 100}},
-				Waits:             []collective.Wait{{Key: cuda1, Count: 6, WaitNS: 100}, {Key: cuda0, Count: 6}}}},
-		},
-		Memory: analyze.Memory{
-			ThresholdBytes: 1 << 20, HotspotCount: 7, Hotspots: []*op.Entry{e},
-			Copies: []profile.Copy{{Direction: "HtoD", Count: 2, SumNS: 100, MemoryBytes: op.Known(4096),
-				BytesPerSecond: op.KnownFloat(4e10)},
-				{Direction: "DtoH", Count: 1}},
-		},
-		Slowest: []*op.Entry{e, bare},
-		Idle:    []timeline.IdleGap{{Key: cuda0, DurationNS: 400, Cause: "host", After: "matmul", Before: hostile}},
-		IdleCauses: &timeline.IdleCauses{ThresholdNS: 30000,
-			Devices: []timeline.IdleDevice{{Key: cuda0, Host: timeline.IdleSum{Count: 1,
-				SumNS: 400}, Other: timeline.IdleSum{Count: 2, SumNS: 100}}}},
-		CriticalPath: []path.Share{
-			{Operation: "matmul", Kind: "compute", Key: cuda0, TimeNS: 900, Share: 0.9, Segments: 3,
-				DragNS: op.Known(800)},
-			{Kind: "idle", TimeNS: 100, Share: 0.1, Segments: 1}},
-		PathTotals: &path.Totals{Summary: path.Summary{
-			Paths: 1, DurationNS: 1000, BoundBy: path.BoundBy{ComputeNS: 900, IdleNS: 100},
-			Edges: path.Edges{Tree: 3, Links: 1, Stream: 2, Collective: 1},
-		}},
-		PathOperations: []path.Operation{
-			{Operation: hostile, Kind: "compute", TimeNS: 900, Share: 0.9, Segments: 3, DragNS: op.Known(800)},
-			{Kind: "idle", TimeNS: 100, Share: 0.1},
-		},
-		SlowestRequest: &requests.Slow{
-			Name: hostile, TraceID: op.TraceID{15: 1}, SpanID: op.SpanID{7: 2}, DurationNS: 900, Alike: 3,
-			MedianNS: 100, Causes: []requests.Cause{{Cause: requests.CauseCompute,
-				Text: "It computed for 900 ns (100.0 %): " + hostile + " 900 ns."}},
-		},
-		Sequences: &sequences.Sequences{
-			ShortNS: 100_000, MaxOperations: 32, Runs: 3, RunOperations: 12, LeftOut: 2, Count: 5,
-			Rows: []sequences.Sequence{
-				{
-					Operations: []string{"add", hostile, hostile, "relu"}, Count: 2, SumNS: 80, GapNS: 20,
-					Share: op.KnownFloat(0.08), GapShare: op.KnownFloat(0.2),
-					Streams: []sequences.Stream{{Key: cuda0, Stream: op.Known(7), Count: 2}},
-				},
-				{Operations: []string{"add", "mul"}, Count: 3, Streams: make([]sequences.Stream, 3)},
-			},
-		},
-		Steps: []steps.Row{
-			{Step: 0, Run: 1, Count: 3, SumNS: 500, WallNS: op.Known(600), BusyNS: op.Known(400)},
-			{Step: 0, Run: 2, Count: 1, SumNS: 5},
-			{Step: 0, Service: hostile, Run: 1, Count: 2, SumNS: 7},
-		},
-		WithoutSuspects: &analyze.WithoutSuspects{
-			Total:      profile.Total{Count: 1, SumNS: 1_250},
-			Operations: []profile.Operation{{Operation: "matmul", Stats: fewer}},
-			Groups: []profile.Group{
-				{Key: key.Group{Keys: keys, Values: []key.Value{{Text: "cuda:0", Known: true}, {}}}, Stats: fewer},
-				{Key: key.Group{Keys: keys, Other: true}, Stats: host},
-			},
-			Devices: []profile.Device{
-				{DeviceID: "cuda:0", Rank: op.Known(0), Count: 1, SumNS: 400, SpanNS: op.Known(500),
-					BusyNS: op.Known(250)},
-			},
-			LoadBalance: &profile.Balance{Balance: seed.Balance{
-				DeviceCount: 2, TotalDurationUS: 300, IdealDurationUS: 150, MaxDurationUS: 200, ImbalanceRatio: 0.3333,
-			}},
-			PathTotals: &path.Totals{Summary: path.Summary{Paths: 1, DurationNS: 400,
-				BoundBy: path.BoundBy{ComputeNS: 400}}},
-		},
-		Utilisation: &timeline.Utilisation{
-			TimeAxis: timeline.TimeAxis{WidthNS: 100, Buckets: 4},
-			Devices:  []timeline.DeviceUtilisation{{Key: cuda0, BusyNS: []int64{0, 1, 50, 100}}},
-		},
+	r := new(analyze.Report)
+	if err := json.Unmarshal(file, r); err != nil {
+		panic(err)
 	}
+	return r
 }
 
 // empty returns the report of an empty input.

@@ -23,47 +23,12 @@ import (
 	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/internal/testing/optest"
 	"github.com/optrace/optrace/internal/testing/recordtest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
-
-// A row with impossible values is reported with its table and number; the other rows are read.
-func TestBadRows(t *testing.T) {
-	f := read(database(t, small+`
-		INSERT INTO StringIds VALUES (9, zeroblob(20));
-		INSERT INTO StringIds VALUES (10, printf('%20000d', 1));
-		INSERT INTO NVTX_EVENTS VALUES ('soon', 3, 59, 'a', 0, NULL), (5, 3, 59, 'a', 0, NULL), (1, 2, 'x', 'a', 0,
-			NULL),
-			(1, 2, 59, 'a', 0.5, NULL),
-			(-9223372036854775807, 9223372036854775807, 59, 'a', 0, NULL), (1, 2, 59, printf('%30000d', 1), 0, NULL),
-				(1, 2, 59, NULL, 0, 10),
-			(1, 2, 59, 'a', zeroblob(5000000), NULL);
-		INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, demangledName, shortName)
-			VALUES (x'00', 1, 0, 0, 1, 1), (1, 1.5, 0, 0, 1, 1);
-		INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY (start, end, deviceId, streamId, bytes, copyKind) VALUES (1, 2, -1, -1,
-			-5, 77);`))
-	want := []string{
-		"db: table StringIds, row 6: column value is a blob",
-		"db: table NVTX_EVENTS, row 7: column start is text",
-		"db: table NVTX_EVENTS, row 8: end 3 before start 5",
-		"db: table NVTX_EVENTS, row 9: column eventType is text",
-		"db: table NVTX_EVENTS, row 10: column globalTid is a floating-point number",
-		"db: table NVTX_EVENTS, row 11: end 9223372036854775807 before start -9223372036854775807",
-		"db: table NVTX_EVENTS, row 13: behind it, page 9960: a row of 5000013 bytes",
-		"db: table CUPTI_ACTIVITY_KIND_KERNEL, row 4: column start is a blob",
-		"db: table CUPTI_ACTIVITY_KIND_KERNEL, row 5: column end is a floating-point number",
-	}
-	if diff := cmp.Diff(want, f.errs); diff != "" || f.err != nil {
-		t.Errorf("%v (-want +got):\n%s", f.err, diff)
-	}
-	for _, text := range []string{`"(text of 30000 bytes)"`, `"(text of 20000 bytes)"`, `"Memcpy kind 77"`} {
-		if !strings.Contains(f.lines(), text) {
-			t.Errorf("no %s", text)
-		}
-	}
-}
 
 // many returns a database with several pages per table: n more kernels and ranges.
 func many(t testing.TB, n int) []byte {
@@ -287,26 +252,6 @@ func randomSteps(r *rand.Rand) string {
 	return b.String()
 }
 
-// Launches without an operation are gaps, unless they were still queued when the recording ended.
-func TestGapsCountLostLaunches(t *testing.T) {
-	insert := fmt.Sprintf(`
-INSERT INTO StringIds VALUES (6, 'cudaGraphLaunch_v10000');
-INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES
-	(1260, 1270, %[1]d, 50, 5), (1261, 1270, %[1]d, 51, 6), (%%d, 9999, %[1]d, 52, 5), (9998, 9999, %[1]d, 53, 5);`, thread1)
-	for at, want := range map[int]int64{2750: 1, 2950: 3} { // the last operation runs from 2800 to 2900
-		got := make(map[string]int64)
-		text := database(t, small+fmt.Sprintf(insert, at))
-		for rec, err := range nsys.RecordsAt(bytes.NewReader(text), int64(len(text)), "db", unbounded) {
-			check.OK(t, err)
-			if rec.Gap != nil {
-				got[rec.Gap.Reason] += rec.Gap.Dropped
-			}
-		}
-		check.Equal(t, fmt.Sprint(at),
-			map[string]int64{"launch_without_operation": want, "graph_launch_without_operation": 1}, got)
-	}
-}
-
 // Tables with the suffix of another schema are read; tables of such names beside the ones read are counted.
 func TestTablesWithSuffix(t *testing.T) {
 	plain := read(database(t, small))
@@ -332,31 +277,7 @@ func TestReportedDatabases(t *testing.T) {
 		if err != nil {
 			t.Skip(err)
 		}
-		var got []string
-		for _, e := range read(text).entries {
-			got = append(got, fmt.Sprint(e.DeviceID, " ", e.Stream, " ", e.Operation, " ", e.Duration, " by ",
-				e.LaunchedBy))
-		}
-		check.Equal(t, name, []string{
-			"cpu unknown forward 1090 by ", "cpu unknown forward 809 by ",
-			"cuda:0 7 void gemm_kernel<float>(float*) 400 by forward", "cuda:0 7 relu_kernel 300 by forward",
-			"cuda:0 7 void gemm_kernel<float>(float*) 600 by forward",
-		}, got)
-	}
-}
-
-// A start months away from the others is no time, without a launch as well.
-func TestWildStarts(t *testing.T) {
-	const year = 365 * 24 * 3600 * 1_000_000_000
-	for _, start := range []int64{-1_699_999_999_999_000_000 + 5, -3 * year, 2 * year} {
-		f := read(database(t, small+fmt.Sprintf("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (%d, %d, 0, 7, 0, %d, 1, 1, "+
-			"32, 50, 4, 1, 256, 1, 1, 16, 48, NULL, NULL);", start, start+50, process1)))
-		var wild []string
-		for _, e := range f.entries {
-			if !e.Start.Known {
-				wild = append(wild, fmt.Sprint(e.Operation, " ", e.Duration, " ", e.Warn == op.WarnBadTime))
-			}
-		}
-		check.Equal(t, fmt.Sprint("at ", start), []string{"void gemm<float>(float*) 50 true"}, wild)
+		f := read(text)
+		golden.Check(t, "testdata/reported.jsonl", f.lines())
 	}
 }

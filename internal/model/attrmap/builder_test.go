@@ -3,6 +3,7 @@ package attrmap_test
 import (
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/optrace/optrace/internal/record/convert"
 	"github.com/optrace/optrace/internal/record/span"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/internal/testing/optest"
 	"github.com/optrace/optrace/op"
 )
@@ -340,24 +342,6 @@ func TestKeepAll(t *testing.T) {
 	}
 }
 
-var shapeTexts = []struct {
-	text string
-	want op.Shape // nil: not a shape
-}{
-	{"64x784", op.Shape{64, 784}}, {"64X784", op.Shape{64, 784}}, {" 64 x 784 ", op.Shape{64, 784}},
-	{"64", op.Shape{64}}, {"0", op.Shape{0}}, {"[64,784]", op.Shape{64, 784}},
-	{"[ 64 , 784 ]", op.Shape{64, 784}}, {"(64, 784)", op.Shape{64, 784}}, {"64,784", op.Shape{64, 784}},
-	{"[]", op.Shape{}}, {"()", op.Shape{}}, {" [ ] ", op.Shape{}}, {"(3,)", op.Shape{3}}, {"[3,]", op.Shape{3}},
-	{"-1x2", op.Shape{-1, 2}}, {"[-1]", op.Shape{-1}}, {"[2.0, 3e0]", op.Shape{2, 3}},
-	{"9223372036854775807", op.Shape{1<<63 - 1}}, {strings.Repeat("1,", 63) + "1",
-		op.Shape(slices.Repeat([]int64{1}, 64))}, {"", nil}, {" ", nil}, {"x", nil}, {"2x", nil}, {"x2", nil},
-	{"2xx3", nil}, {"2,", nil}, {",2", nil}, {"2 3", nil}, {"2x3,4", nil}, {"2,3x4", nil}, {"[", nil},
-	{"]", nil}, {"[2", nil}, {"2]", nil}, {"[2)", nil}, {"[2x3]", nil}, {"[2,,3]", nil}, {"[,]", nil},
-	{"[2] ]", nil}, {"[[2]]", nil}, {"[2]x", nil}, {"-2", nil}, {"--1", nil}, {"2.5", nil}, {"1e400", nil},
-	{"9223372036854775808", nil}, {"NaN", nil}, {"float32", nil}, {"2\x003", nil}, {"２", nil},
-	{strings.Repeat("1,", 64) + "1", nil},
-}
-
 // parseShape returns the output shape that a Builder reads from a text. nil stands for no shape.
 func parseShape(text string) op.Shape {
 	b := attrmap.NewBuilder(nil)
@@ -372,15 +356,19 @@ func parseShape(text string) op.Shape {
 }
 
 func TestParseShape(t *testing.T) {
-	for _, test := range shapeTexts {
-		check.Equal(t, fmt.Sprintf("%q", test.text), test.want, parseShape(test.text))
-	}
+	golden.Lines(t, "testdata/shapes.txt", func(text string) string {
+		if s := parseShape(text); s != nil {
+			return s.String()
+		}
+		return "none"
+	})
 }
 
 // A shape that is read is valid, and its text reads as the same shape, unless it is a word or has an unknown dimension.
 func FuzzParseShape(f *testing.F) {
-	for _, test := range shapeTexts {
-		f.Add(test.text)
+	for line := range strings.Lines(string(check.Must(os.ReadFile("testdata/shapes.txt"))(f))) {
+		text, _, _ := strings.Cut(line, " => ")
+		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		s := parseShape(text)

@@ -6,11 +6,15 @@
 package golden
 
 import (
+	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/optrace/optrace/internal/testing/check"
 )
@@ -27,6 +31,45 @@ func Check[Text string | []byte](t testing.TB, path string, got Text) {
 		return
 	}
 	check.Equal(t, path, string(check.Must(os.ReadFile(path))(t)), string(got))
+}
+
+// JSON compares a value, as indented JSON, with the file at path.
+func JSON(t testing.TB, path string, v any) {
+	t.Helper()
+	text := check.Must(json.MarshalIndent(v, "", "\t"))(t)
+	Check(t, path, append(text, '\n'))
+}
+
+// Lines compares the outputs of f for the inputs in the file at path, a line each: "input => output". With -update it
+// writes the outputs. A text that begins with a double quote is in Go's notation, and so is an output that is not printable
+// or empty. Empty lines and those that begin with "# " are comments.
+func Lines(t testing.TB, path string, f func(input string) string) {
+	t.Helper()
+	var updated strings.Builder
+	for line := range strings.Lines(string(check.Must(os.ReadFile(path))(t))) {
+		line = strings.TrimSuffix(line, "\n")
+		input, want, ok := strings.Cut(line, " => ")
+		if !ok || strings.HasPrefix(line, "# ") {
+			updated.WriteString(line + "\n")
+			continue
+		}
+		text := input
+		if strings.HasPrefix(input, `"`) {
+			text = check.Must(strconv.Unquote(input))(t)
+		}
+		got := f(text)
+		if got == "" || got != strings.TrimSpace(got) || got[0] == '"' || strconv.Quote(got) != `"`+got+`"` &&
+			strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }) {
+			got = strconv.Quote(got)
+		}
+		updated.WriteString(input + " => " + got + "\n")
+		if !*Update {
+			check.Equal(t, input, want, got)
+		}
+	}
+	if *Update {
+		check.OK(t, os.WriteFile(path, []byte(updated.String()), 0o644))
+	}
 }
 
 // Cases compares the outputs of f for the inputs in the file at path. With -update it writes them. A case is a name, an

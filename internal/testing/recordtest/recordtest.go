@@ -40,6 +40,10 @@ func Transcript(t testing.TB, records iter.Seq2[op.Record, error]) string {
 			fmt.Fprintf(&b, "%s\n", rec.Entry.AppendJSON(nil))
 		case rec.Span != nil:
 			fmt.Fprintf(&b, "%s\n", rec.Span.AppendJSON(nil))
+		case rec.Call != nil:
+			fmt.Fprintf(&b, "%s\n", rec.Call.AppendCallJSON(nil))
+		case rec.Gap != nil:
+			fmt.Fprintf(&b, "gap %s: %d\n", rec.Gap.Reason, rec.Gap.Dropped)
 		case rec.Resource != nil:
 			fmt.Fprintf(&b, "%s\n", op.AppendHeader(nil, rec.Resource))
 		case rec.Skipped.N > 0:
@@ -58,6 +62,17 @@ func All(records ...op.Record) iter.Seq2[op.Record, error] {
 			}
 		}
 	}
+}
+
+// File returns the records of a file of entries.
+func File(t testing.TB, path string) (records []op.Record) {
+	t.Helper()
+	text := check.Must(os.ReadFile(path))(t)
+	for rec, err := range entries.NewReader(bytes.NewReader(text), path).Records() {
+		check.OK(t, err)
+		records = append(records, Clone(rec))
+	}
+	return records
 }
 
 // Entries returns operations as an iterator of records.

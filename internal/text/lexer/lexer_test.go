@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/internal/text/scalar"
 )
@@ -375,20 +376,6 @@ func TestMember(t *testing.T) {
 	}
 }
 
-// The search by eight bytes finds the same end at every offset.
-func TestStrEndsAtEveryOffset(t *testing.T) {
-	for n := range 40 {
-		body := strings.Repeat("\x80z", n)[:n]
-		for _, tail := range []string{`"`, `"""""""""`, `",12345678`} {
-			var l lexer.Lexer
-			l.Reset([]byte(`"` + body + tail))
-			if got := string(l.Str()); got != body || l.Offset() != n+2 {
-				t.Errorf("length %d, tail %q: %q up to %d", n, tail, got, l.Offset())
-			}
-		}
-	}
-}
-
 // value builds encoding/json's value through the Lexer. It recurses within the Lexer's depth limit.
 func value(l *lexer.Lexer) any {
 	switch c := l.Peek(); c {
@@ -461,42 +448,13 @@ func checkValue(t *testing.T, text string, v any) {
 }
 
 func TestErrors(t *testing.T) {
-	for _, test := range []struct {
-		text      string
-		message   string
-		offset    int
-		truncated bool
-	}{
-		{`{"a":1,"b"x}`, `expected ':', found 'x'`, 10, false},
-		{`[1 2]`, `expected ',' or ']', found '2'`, 3, false},
-		{`[1,]`, `expected a value after ',', found ']'`, 3, false},
-		{`[é]`, `expected a value, found 'é'`, 1, false},
-		{`["a` + "\x01" + `"]`, `control character in a string`, 3, false},
-		{`["ab\q"]`, `invalid escape in a string`, 4, false},
-		{`["ab\u12x4"]`, `invalid \u escape in a string`, 4, false},
-		{`[1]x`, `expected the end of the JSON text, found 'x'`, 3, false},
-		{`[1.x]`, `expected a digit, found 'x'`, 3, false},
-		{`[nult]`, `expected null, found 'n'`, 1, false},
-		{`{"a":`, `unexpected end of JSON text`, 5, true},
-		{`{"a":"bc`, `unexpected end of JSON text`, 8, true},
-		{`{"a":"b\u00`, `unexpected end of JSON text`, 11, true},
-		{`{"a":tr`, `unexpected end of JSON text`, 7, true},
-		{`{"a":-`, `unexpected end of JSON text`, 6, true},
-		{`[1`, `unexpected end of JSON text`, 2, true},
-		{``, `unexpected end of JSON text`, 0, true},
-	} {
+	golden.Lines(t, "testdata/errors.txt", func(text string) string {
 		var l lexer.Lexer
-		l.Reset([]byte(test.text))
+		l.Reset([]byte(text))
 		l.Skip()
 		l.End()
-		if l.Err() == nil || l.Err().Error() != test.message {
-			t.Errorf("%q: error %v, want %q", test.text, l.Err(), test.message)
-		}
-		if l.Offset() != test.offset || l.Truncated() != test.truncated {
-			t.Errorf("%q: offset %d, truncated %v, want %d, %v", test.text, l.Offset(), l.Truncated(), test.offset,
-				test.truncated)
-		}
-	}
+		return fmt.Sprintf("%v, at byte %d, truncated %t", l.Err(), l.Offset(), l.Truncated())
+	})
 }
 
 // Every proper prefix of an object is truncated, never malformed in another way.

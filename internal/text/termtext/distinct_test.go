@@ -9,6 +9,7 @@ import (
 	"github.com/optrace/optrace/internal/model/kernelname"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/internal/text/termtext"
 )
 
@@ -18,41 +19,10 @@ func shortened(names []string, width int) []string {
 }
 
 func TestDistinct(t *testing.T) {
-	long := func(middle, end string) string {
-		return strings.Repeat("a", 20) + middle + strings.Repeat("b", 20) + end
-	}
-	for _, tc := range []struct {
-		name  string
-		names []string
-		want  []string
-	}{
-		{"short names stay", []string{"matmul", "", "relu", "matmul"}, []string{"matmul", "", "relu", "matmul"}},
-		{"the ends of a long name stay", []string{long("", "1"), long("", "2")},
-			[]string{"aaaaaaaaaaaa…bbbbbbbbbb1", "aaaaaaaaaaaa…bbbbbbbbbb2"}},
-		{
-			"names that differ in the middle show it", []string{long("1", ""), long("2", ""), long("1", ""),
-				long("", "3")},
-			[]string{"aaaaaa…1bbbbbbbbb…bbbbbb", "aaaaaa…2bbbbbbbbb…bbbbbb", "aaaaaa…1bbbbbbbbb…bbbbbb",
-				"aaaaaaaaaaaa…bbbbbbbbbb3"},
-		},
-		{
-			"names that differ twice show either", []string{long("1xxxxxxxxxx1", ""), long("1xxxxxxxxxx2", ""),
-				long("2xxxxxxxxxx2", "")},
-			[]string{"aaaaaa…1bbbbbbbbb…bbbbbb", "aaaaaa…2bbbbbbbbb…bbbbbb", "aaaaaa…2xxxxxxxxx…bbbbbb"},
-		},
-		{
-			"a name may look like the short form of others", []string{long("", ""), "aaaaaaaaaaaa…bbbbbbbbbbb"},
-			[]string{"aaaaaa…aaaaaaaabb…bbbbbb", "aaaaaaaaaaaa…bbbbbbbbbbb"},
-		},
-		{
-			"there may be no room for the difference", []string{
-				strings.Repeat("a", 99) + "b" + strings.Repeat("a", 99),
-				strings.Repeat("a", 99) + "c" + strings.Repeat("a", 99),
-			}, []string{"aaaaaa…baaaaaaaaa…aaaaaa", "aaaaaa…caaaaaaaaa…aaaaaa"},
-		},
-	} {
-		check.Equal(t, tc.name, tc.want, shortened(tc.names, 24))
-	}
+	golden.Cases(t, "testdata/distinct.txt", func(names string) string {
+		return strings.Join(shortened(strings.Split(names, "\n"), 24), "\n")
+	})
+	check.Equal(t, "no name", []string{"", "relu"}, shortened([]string{"", "relu"}, 24))
 }
 
 // Names that look equal are numbered.

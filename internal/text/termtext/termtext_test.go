@@ -4,54 +4,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 )
 
-func TestClean(t *testing.T) {
-	for in, want := range map[string]string{
-		"matmul":                     "matmul",
-		"größe 矩阵":                   "größe 矩阵",
-		"\x1b[31mred\x1b[0m":         "red",
-		"\x1b]0;title\x07op":         "op",
-		"\x1b]8;;http://x\x1b\\link": "link",
-		"a\x1b":                      "a",
-		"a\x1b]0;no\nend":            "a",
-		"a\x1b(b\x1b矩":               "ab矩",
-		"\x1b[12":                    `"\x1b[12"`,
-		"a\x00b\u0085c\x7f":          "abc",
-		"safe\u202egnp.exe":          "safegnp.exe",
-		"zero\u200bwidth":            "zerowidth",
-		"two\nlines\tand\u2028more":  "two lines and more",
-		"\x07":                       `"\a"`,
-		"\xff":                       "\ufffd",
-		"":                           "",
-		"\x9b31mC1":                  "\ufffd31mC1",
-		"\u009b31m":                  "31m",
-	} {
-		check.Equal(t, fmt.Sprintf("Clean(%q)", in), want, Clean(in))
-	}
-}
+func TestClean(t *testing.T) { golden.Lines(t, "testdata/clean.txt", Clean) }
 
-func TestEscape(t *testing.T) {
-	for in, want := range map[string]string{
-		"matmul":                      "matmul",
-		"größe 矩阵 'a' \"b\" \\":       "größe 矩阵 'a' \"b\" \\",
-		"\x1b[31mred\x1b[0m":          `\x1b[31mred\x1b[0m`,
-		"two\nlines\r\tand\u2028more": `two\nlines\r\tand\u2028more`,
-		"a\x00b\u0085c\x7f":           `a\x00b\u0085c\x7f`,
-		"safe\u202egnp.exe":           `safe\u202egnp.exe`,
-		"\xff\ufffd":                  `\xff` + "\ufffd",
-		"\U000e0041":                  `\U000e0041`,
-		"":                            "",
-	} {
-		check.Equal(t, fmt.Sprintf("Escape(%q)", in), want, Escape(in))
-	}
-}
+func TestEscape(t *testing.T) { golden.Lines(t, "testdata/escape.txt", Escape) }
 
 func FuzzEscape(f *testing.F) {
 	for _, s := range []string{"matmul", "\x1b[31mred", "\u202e\u009b", "\xff\x1b]", "矩阵\U000e0041"} {
@@ -117,34 +82,12 @@ func FuzzWriter(f *testing.F) {
 	})
 }
 
-func TestWidthAndTruncate(t *testing.T) {
-	for _, test := range []struct {
-		in    string
-		width int
-		cut   string // to 5 columns
-	}{
-		{"matmul", 6, "matm…"}, {"relu", 4, "relu"}, {"矩阵乘法", 8, "矩阵…"},
-		{"e\u0301e\u0301", 2, "e\u0301e\u0301"}, {"абвгде", 6, "абвг…"}, {"", 0, ""},
-	} {
-		check.Equal(t, fmt.Sprintf("Width(%q)", test.in), test.width, Width(test.in))
-		check.Equal(t, fmt.Sprintf("Truncate(%q, 5)", test.in), test.cut, Truncate(test.in, 5))
-	}
-	check.Equal(t, "Truncate to nothing", "", Truncate("abc", 0))
-}
-
-func TestShorten(t *testing.T) {
-	for _, test := range []struct {
-		in    string
-		short string // to 5 columns
-	}{
-		{"", ""}, {"relu", "relu"}, {"matmul", "ma…ul"}, {"矩阵乘法", "矩…法"},
-		{"a矩阵乘", "a…乘"}, {"abcde\u0301f", "ab…e\u0301f"},
-	} {
-		check.Equal(t, fmt.Sprintf("Shorten(%q, 5)", test.in), test.short, Shorten(test.in, 5))
-	}
-	for width, want := range []string{"", "…", "a…", "a…f"} {
-		check.Equal(t, fmt.Sprintf("Shorten to %d columns", width), want, Shorten("abcdef", width))
-	}
+func TestWidths(t *testing.T) {
+	golden.Lines(t, "testdata/widths.txt", func(line string) string {
+		columns, text, _ := strings.Cut(line, " ")
+		n := check.Must(strconv.Atoi(columns))(t)
+		return fmt.Sprintf("%d columns, truncated %q, shortened %q", Width(text), Truncate(text, n), Shorten(text, n))
+	})
 }
 
 func FuzzClean(f *testing.F) {

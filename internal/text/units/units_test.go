@@ -7,39 +7,27 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 )
 
 func TestUnits(t *testing.T) {
-	for _, test := range [][2]string{ // the result and the expected text
-		{Duration(0), "0 ns"}, {Duration(1), "1 ns"}, {Duration(600), "600 ns"}, {Duration(999), "999 ns"},
-		{Duration(1000), "1.00 µs"}, {Duration(1500), "1.50 µs"}, {Duration(9994), "9.99 µs"},
-		{Duration(9995), "10.0 µs"}, {Duration(99_949), "99.9 µs"}, {Duration(99_950), "100 µs"},
-		{Duration(999_499), "999 µs"}, {Duration(999_500), "1.00 ms"}, {Duration(1_000_000), "1.00 ms"},
-		{Duration(999_499_999), "999 ms"}, {Duration(999_500_000), "1.00 s"},
-		{Duration(59_949_999_999), "59.9 s"}, {Duration(59_950_000_000), "1 min 0 s"},
-		{Duration(90_000_000_000), "1 min 30 s"}, {Duration(3_599_499_999_999), "59 min 59 s"},
-		{Duration(3_599_500_000_000), "1 h 0 min"}, {Duration(5_400_000_000_000), "1 h 30 min"},
-		{Duration(86_369_999_999_999), "23 h 59 min"}, {Duration(86_370_000_000_000), "1 d 0 h"},
-		{Duration(180_000_000_000_000), "2 d 2 h"}, {Duration(-5_400_000_000_000), "-1 h 30 min"},
-		{Duration(-1500), "-1.50 µs"}, {Duration(math.MaxInt64), "106752 d 0 h"},
-		{DurationFloat(0.5), "0.50 ns"}, {DurationFloat(1234.5), "1.23 µs"},
-		{DurationFloat(7.5e10), "1 min 15 s"}, {DurationFloat(math.NaN()), "-"},
-		{DurationFloat(math.Inf(1)), "-"}, {Bytes(0), "0 B"}, {Bytes(48), "48 B"}, {Bytes(1023), "1023 B"},
-		{Bytes(1024), "1.00 KiB"}, {Bytes(1536), "1.50 KiB"}, {Bytes(1<<20 - 1), "1.00 MiB"},
-		{Bytes(1 << 20), "1.00 MiB"}, {Bytes(1<<20 - 600), "1023 KiB"}, {Bytes(5 << 30), "5.00 GiB"},
-		{Bytes(math.MaxInt64), "8192 PiB"}, {FLOPs(1_500_000_000), "1.50 GFLOP"},
-		{FLOPsPerSecond(9.895e14), "990 TFLOP/s"}, {FLOPsPerSecond(math.Inf(1)), "-"},
-		{BytesPerSecond(1.5 * (1 << 30)), "1.50 GiB/s"}, {PeakBytesPerSecond(3.35e12), "3.35 TB/s"},
-		{Intensity(0.1249), "0.12"}, {Intensity(24), "24.0"}, {Intensity(math.NaN()), "-"}, {Count(0), "0"},
-		{Count(999), "999"}, {Count(1000), "1,000"}, {Count(13428180), "13,428,180"},
-		{Count(-1234567), "-1,234,567"}, {Count(math.MinInt64), "-9,223,372,036,854,775,808"},
-		{Plural(1, "entry"), "1 entry"}, {Plural(0, "entry"), "0 entries"},
-		{Plural(1234, "batch"), "1,234 batches"}, {Plural(2, "span"), "2 spans"},
-		{Plural(2, "graph replay"), "2 graph replays"}, {Percent(0.125), "12.5 %"},
-		{Percent(math.NaN()), "-"},
-	} {
-		check.Equal(t, "", test[1], test[0])
+	ofInteger := map[string]func(int64) string{"Duration": Duration, "Bytes": Bytes, "FLOPs": FLOPs, "Count": Count}
+	ofFloat := map[string]func(float64) string{
+		"DurationFloat": DurationFloat, "FLOPsPerSecond": FLOPsPerSecond, "BytesPerSecond": BytesPerSecond,
+		"PeakBytesPerSecond": PeakBytesPerSecond, "Intensity": Intensity, "Percent": Percent,
 	}
+	golden.Lines(t, "testdata/units.txt", func(line string) string {
+		name, text, _ := strings.Cut(line, " ")
+		if f := ofFloat[name]; f != nil {
+			return f(check.Must(strconv.ParseFloat(text, 64))(t))
+		}
+		text, noun, _ := strings.Cut(text, " ")
+		n := check.Must(strconv.ParseInt(text, 10, 64))(t)
+		if name == "Plural" {
+			return Plural(n, noun)
+		}
+		return ofInteger[name](n)
+	})
 }
 
 // Around every threshold no number reaches the next unit.

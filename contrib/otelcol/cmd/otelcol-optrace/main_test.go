@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -143,55 +142,13 @@ func sumOf(all []pmetric.Metrics, name string) (sum float64) {
 	return sum
 }
 
-// pipelines is a configuration with all components of the distribution: spans come by HTTP to the first address,
-// metrics go to the second one.
-const pipelines = `
-receivers:
-  otlp:
-    protocols:
-      http:
-        endpoint: %[1]s
-processors:
-  batch:
-    send_batch_size: 100
-exporters:
-  optrace:
-    path: %[3]s/ops.jsonl
-  otlp_http:
-    endpoint: http://%[2]s
-  otlp_http/calls:
-    metrics_endpoint: http://%[2]s/calls
-  debug:
-connectors:
-  operations:
-    flush_interval: 1h
-  span_metrics:
-    metrics_flush_interval: 20ms
-    aggregation_temporality: AGGREGATION_TEMPORALITY_DELTA
-service:
-  telemetry:
-    metrics:
-      level: none
-    logs:
-      level: warn
-  pipelines:
-    traces:
-      receivers: [otlp]
-      processors: [batch]
-      exporters: [optrace, debug, operations, span_metrics]
-    metrics:
-      receivers: [operations]
-      exporters: [otlp_http]
-    metrics/calls:
-      receivers: [span_metrics]
-      exporters: [otlp_http/calls]
-`
-
 // Spans of a program become files and metrics with the figures of the offline report on the same spans.
 func TestPipelines(t *testing.T) {
 	dir, to, address := t.TempDir(), newBackend(t), freeAddress(t)
 	config := filepath.Join(dir, "config.yaml")
-	check.OK(t, os.WriteFile(config, fmt.Appendf(nil, pipelines, address, to.address, dir), 0o600))
+	pipelines := string(check.Must(os.ReadFile("testdata/pipelines.yaml"))(t))
+	addresses := strings.NewReplacer("OTLP_ADDRESS", address, "METRICS_ADDRESS", to.address, "OUTPUT", dir)
+	check.OK(t, os.WriteFile(config, []byte(addresses.Replace(pipelines)), 0o600))
 	stop := start(t, config)
 	sent := pdatatest.Training(t, 1, 2, 5)
 	for _, td := range sent {
