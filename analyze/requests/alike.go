@@ -32,7 +32,8 @@ type Alike struct {
 	BeforeNS int64
 	BeforeIn map[string]int64
 	Failed   int64
-	// First is the first request to start, if it takes Slower times the median of at least three others, else nil.
+	// First is the first request to start, if it takes Slower times the median of at least three others without their time in
+	// a recorded queue, else nil.
 	First *Standout
 	// Slow is the slowest of the others, nil if it takes less than Slower times their median. SlowCount counts the
 	// others above this limit. ChanceOf is the probability of the slowest by chance.
@@ -68,8 +69,10 @@ func AlikeOf(f *trace.Forest) []Alike {
 	for n, requests := range byName { // each by start
 		a := Alike{Name: n.name, Service: n.service, Count: int64(len(requests)), QueuedIn: make(map[string]int64)}
 		a.BeforeIn = make(map[string]int64)
-		for _, q := range requests {
+		served := make([]int64, len(requests)) // without the queue
+		for i, q := range requests {
 			a.DurationNS += q.DurationNS.V
+			served[i] = q.DurationNS.V
 			if f.Has(q.Root.Row, trace.FlagFailed) {
 				a.Failed++
 			}
@@ -80,6 +83,7 @@ func AlikeOf(f *trace.Forest) []Alike {
 				ns := queued.within(from, to)
 				name := f.Node(row).Name()
 				if ns > 0 {
+					served[i] -= ns
 					a.QueuedNS += ns
 					a.QueuedIn[name] += ns
 				}
@@ -96,9 +100,12 @@ func AlikeOf(f *trace.Forest) []Alike {
 		a.MedianNS = percentileOf(requests, 50)
 		a.P95NS = percentileOf(requests, 95)
 		const others = 3
-		if rest := requests[1:]; len(rest) >= others && requests[0].DurationNS.V >= Slower*percentileOf(rest, 50) {
-			a.First = all.standout(requests[0], percentileOf(rest, 50))
-			requests = rest
+		if first, rest := served[0], served[1:]; len(rest) >= others {
+			slices.Sort(rest)
+			if median := rest[sketch.Place(int64(len(rest)), 50)]; first >= Slower*median {
+				a.First = all.standout(requests[0], median)
+				requests = requests[1:]
+			}
 		}
 		a.compare(all, requests)
 		list = append(list, a)
