@@ -210,6 +210,9 @@ func (l *list) untraced(isRange map[string]bool) (place *timeline.Place, most, n
 		if l.betweenNS == 0 {
 			here = min(here, p.SumNS-p.NoRequestNS)
 		}
+		if l.isOfTurns() { // a worker without a request is idle
+			here = min(here, p.SumNS-p.EarlyNS)
+		}
 		if l.inFirst(timeline.HostGap{StartNS: p.MaxStartNS, DurationNS: p.MaxNS}) { // it has its own finding
 			here = max(0, here-p.MaxNS*l.devicesNum)
 		}

@@ -9,8 +9,10 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/findings/internal/executions"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/requests"
+	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
@@ -180,9 +182,9 @@ func (l *list) slowRequests() (all []candidate) {
 }
 
 // findEngineHost finds engines that are idle from one shared execution to the next while a request is under way: between the
-// executions, or else between their operations.
+// executions, or else between their operations. Without shared executions they are idle between two operations of a request.
 func (l *list) findEngineHost() []candidate {
-	if l.Forest == nil || len(l.Forest.Executions.List) == 0 || !l.byRequest {
+	if l.Forest == nil || !l.byRequest {
 		return nil
 	}
 	const (
@@ -190,36 +192,72 @@ func (l *list) findEngineHost() []candidate {
 		much = 0.2  // between operations: the first one of a step is launched in it
 		rare = 0.05 // in pauses
 	)
-	works := executions.Spans(l.Forest)
-	g := executions.Between(l.Forest, works, false)
-	if !g.Are(most) {
-		devices := executions.Between(l.Forest, works, true)
-		_, ns, _ := devices.Pauses()
-		if !devices.Are(much) && !(devices.Are(rare) && 2*ns > devices.NS) {
+	const left = 0.2 // of the gaps, unless operations tell the host's time within steps
+	shorter := replay.Change{Kind: replay.Host, Factor: left}
+	areRare := func(g *executions.Gaps) bool {
+		_, ns, _ := g.Pauses()
+		return g.Are(rare) && 2*ns > g.NS
+	}
+	var g executions.Gaps
+	if l.isOfTurns() {
+		if g = executions.WithinRequests(l.Forest, timeline.IdleThreshold); !g.Are(most) && !areRare(&g) {
 			return nil
 		}
-		g = devices
+		const launches = 0.05 // what is left of gaps without the host's work
+		shorter.Factor = launches
+	} else {
+		works := executions.Spans(l.Forest)
+		if g = executions.Between(l.Forest, works, false); !g.Are(most) {
+			if g = executions.Between(l.Forest, works, true); !g.Are(much) && !areRare(&g) {
+				return nil
+			}
+		}
+		if g.Within > 0 {
+			within := float64(g.Within) / float64(len(works)) * float64(len(g.List)) / float64(g.NS)
+			shorter.Factor = math.Ceil(100*min(1, within)) / 100
+		}
 	}
 	n := int64(len(g.List))
-	left := 0.2 // of the gaps, unless operations tell the host's time within steps
-	if g.Within > 0 {
-		left = min(1, float64(g.Within)/float64(len(works))*float64(n)/float64(g.NS))
-	}
-	shorter := replay.Change{Kind: replay.Host, Factor: math.Ceil(100*left) / 100}
 	f := says(HostGap, Where{Section: "critical_path"},
 		"The engine is idle for %s between steps, %s at a time, while requests wait.", units.Duration(g.NS),
 		units.Duration(g.NS/n))
 	f.Evidence = []Evidence{times("gaps", n), lasts("gaps", g.NS), lasts("steps", g.Steps)}
 	f.Try = "prepare the next step while the device computes this one"
+	between := "steps, "
+	if l.isOfTurns() {
+		between = "operations of a request, "
+		f.Text = fmt.Sprintf("The device is idle for %s between operations of the same request, %s at a time%s.",
+			units.Duration(g.NS), units.Duration(g.NS/n), l.mostlyWithin())
+		f.Try = "launch the next operations while the device computes these"
+	}
 	if long, ns, usual := g.Pauses(); 2*ns > g.NS {
 		f.Rule = "pauses"
-		f.Text = fmt.Sprintf("The engine pauses %s between steps, for %s in the mean, while requests wait; other gaps "+
-			"take %s.", units.Plural(long, "time"), units.Duration(ns/long), units.Duration(usual))
+		f.Text = fmt.Sprintf("The engine pauses %s between %sfor %s in the mean, while requests wait; other gaps "+
+			"take %s.", units.Plural(long, "time"), between, units.Duration(ns/long), units.Duration(usual))
 		f.Evidence = append(f.Evidence, times("pauses", long), lasts("pauses", ns))
 		f.Try = "look for what stops the host now and then: garbage collection, logs, other processes"
 		shorter = replay.Change{Kind: replay.Pauses}
 	}
 	return []candidate{{Finding: f, changes: []replay.Change{shorter}, atMost: true}}
+}
+
+// isOfTurns reports whether requests have operations of their own only.
+func (l *list) isOfTurns() bool {
+	return l.byRequest && l.Forest != nil && len(l.Forest.Executions.List) == 0
+}
+
+// mostlyWithin says between which operations of a request the device is idle for longest.
+func (l *list) mostlyWithin() string {
+	var place *timeline.Place
+	for i := range l.Places {
+		if p := &l.Places[i]; p.After != key.Other && (place == nil || p.WithinNS > place.WithinNS) {
+			place = p
+		}
+	}
+	if place == nil || place.WithinNS == 0 {
+		return ""
+	}
+	return fmt.Sprintf(": %s after %s, until %s", units.Plural(place.Count, "time"), l.named(place.After), l.named(place.Until))
 }
 
 func whereRequest(s *requests.Standout) Where {

@@ -35,6 +35,10 @@ type Place struct {
 	MaxStartNS int64 `json:"max_start_unix_ns"`
 	// NoRequestNS is the part of SumNS without a running request, see [Idle].
 	NoRequestNS int64 `json:"no_request_ns"`
+	// EarlyNS is the part of SumNS before the request of the work after it. WithinNS is the part between operations of one
+	// request.
+	EarlyNS  int64 `json:"-"`
+	WithinNS int64 `json:"-"`
 	// WaitCount counts the gaps with a beginning during a host's wait for a device. Wait is the first waiting call.
 	WaitCount int64  `json:"wait_count"`
 	Wait      string `json:"wait"`
@@ -64,6 +68,8 @@ func (p *Place) merge(o *Place) {
 		p.MaxStartNS = o.MaxStartNS
 	}
 	p.NoRequestNS = wide.AddSaturating(p.NoRequestNS, o.NoRequestNS)
+	p.EarlyNS = wide.AddSaturating(p.EarlyNS, o.EarlyNS)
+	p.WithinNS = wide.AddSaturating(p.WithinNS, o.WithinNS)
 	p.WaitCount += o.WaitCount
 	p.Wait = cmp.Or(p.Wait, o.Wait)
 	if len(o.HostNS) > 0 {
@@ -88,6 +94,7 @@ type placeName struct{ after, until string }
 // placer sums up gaps by place.
 type placer struct {
 	hosts
+	owners  []int32        // the request of each row, nil without spans
 	nesting *trace.Nesting // nil without launchers
 	places  map[placeName]*Place
 	waits   map[op.Int][]wait // by rank and start; all under the unknown rank
@@ -100,7 +107,7 @@ type wait struct {
 }
 
 func newPlacer(f *trace.Forest, owners []int32) *placer {
-	p := &placer{hosts: newHosts(f, owners), places: make(map[placeName]*Place), waits: make(map[op.Int][]wait)}
+	p := &placer{hosts: newHosts(f, owners), owners: owners, places: make(map[placeName]*Place), waits: make(map[op.Int][]wait)}
 	if f.HasLaunchers() {
 		p.nesting = f.Nesting()
 	}
@@ -146,6 +153,12 @@ func (p *placer) waitAt(at int64) *trace.Call {
 func (p *placer) add(last, next int32, start, length, quiet int64) {
 	name := placeName{p.nameBeside(last, next), p.nameBeside(next, last)}
 	gap := Place{Count: 1, SumNS: length, MaxNS: length, MaxStartNS: start, NoRequestNS: quiet}
+	if of := p.owners; of != nil && of[next] != trace.NoRow && int(of[next]) < len(of) {
+		gap.EarlyNS = max(0, min(length, p.forest.Start(of[next])-start))
+		if of[last] == of[next] {
+			gap.WithinNS = length
+		}
+	}
 	if wait := p.waitAt(start); wait != nil {
 		gap.WaitCount = 1
 		if gap.Wait = wait.Name; !wait.Inside {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/requests"
@@ -190,4 +191,25 @@ func Spans(f *trace.Forest) []Span {
 	}
 	slices.SortStableFunc(all, func(a, b Span) int { return cmp.Compare(a.from, b.from) })
 	return all
+}
+
+// WithinRequests returns the gaps above a threshold between two operations of one request on a device.
+func WithinRequests(f *trace.Forest, above time.Duration) (g Gaps) {
+	owners := f.RequestOwners()
+	for _, rows := range f.Devices.All() {
+		before, end := int32(trace.NoRow), int64(0)
+		for _, r := range rows {
+			if !f.CountsInSums(r) || !f.Has(r, trace.FlagStart) {
+				continue
+			}
+			start := f.Start(r)
+			if before != trace.NoRow && owners[r] != trace.NoRow && owners[r] == owners[before] && start-end > int64(above) {
+				g.List = append(g.List, start-end)
+				g.NS += start - end
+			}
+			g.Steps += max(0, f.End(r)-max(start, end))
+			before, end = r, max(end, f.End(r))
+		}
+	}
+	return g
 }
