@@ -113,7 +113,7 @@ func (g *Graph) plan(e *engine, recorded, v *variant, early bool) batching.Plan 
 // them. A turn of a request that waits for the operations of another one has its own time before that operation, too.
 func (g *Graph) partsOf(s *batching.Step, v *variant, part func(of edge, ns int64, isOp bool)) {
 	isOver := false
-	last := int32(none) // the operation of the request before which the path leaves it
+	last := none // the operation of the request before which the path leaves it
 	g.g.back(v, s.To, v.Time(s.From), func(of edge, _, ns int64, ok bool) {
 		isOp := ok && g.isTimeOf(of) && g.rows.ExecutionOf(of.owner) == s.Execution
 		if s.Execution == trace.NoExecution && isOp && g.rows.Owner[of.owner] != s.Row {

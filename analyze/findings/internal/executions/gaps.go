@@ -197,7 +197,7 @@ func Spans(f *trace.Forest) []Span {
 func WithinRequests(f *trace.Forest, above time.Duration) (g Gaps) {
 	owners := f.RequestOwners()
 	for _, rows := range f.Devices.All() {
-		before, end := int32(trace.NoRow), int64(0)
+		before, end := trace.NoRow, int64(0)
 		for _, r := range rows {
 			if !f.CountsInSums(r) || !f.Has(r, trace.FlagStart) {
 				continue
