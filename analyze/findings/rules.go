@@ -99,12 +99,13 @@ func (l *list) changes() {
 	if slices.ContainsFunc(all, func(c candidate) bool { return c.Kind == Launch || c.Kind == SmallOperations }) {
 		all = append(all, behind...)
 	}
+	const small = 4
 	var kept []replay.Change
 	together := int64(0)
 	for i := range all {
 		c := &all[i]
-		if c.isEffect && !all[0].isEffect {
-			break
+		if c.isEffect && !all[0].isEffect && (c.changes == nil || small*together > c.saving.NS) {
+			break // the changes explain it
 		}
 		if len(c.changes) == 0 {
 			l.claim(c)

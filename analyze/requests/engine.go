@@ -20,6 +20,8 @@ type engineKey struct {
 type engine struct {
 	steps []*step // by start
 	busy  timeline.Times
+	// working is busy with the gaps in which requests are under way.
+	working timeline.Times
 	// joinable has the starts of executions with room for a waiting request. It is empty unless nearly all requests reach
 	// their first executions late: then something before the engine takes the time.
 	joinable []int64
@@ -97,6 +99,11 @@ func (e *engine) findJoinable(r *Requests) {
 	for i, s := range e.steps {
 		s.running = running
 		running += change[i]
+		to := s.StartNS.V + s.DurationNS
+		if running > 0 && i+1 < len(e.steps) {
+			to = max(to, e.steps[i+1].StartNS.V)
+		}
+		e.working.Add(s.StartNS.V, to)
 		if s.new == 0 {
 			durations = append(durations, s.DurationNS)
 			continue

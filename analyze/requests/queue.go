@@ -145,7 +145,7 @@ func (q *queueFinder) of(r *Request) (waited queued) {
 		for _, w := range spans {
 			waited.times.Add(w.From, w.To)
 			if to := min(w.To, waited.to); first != nil && w.From < to {
-				waited.idle += to - w.From - q.engines[first].busy.Within(w.From, to)
+				waited.idle += to - w.From - q.engines[first].working.Within(w.From, to)
 			}
 		}
 		return waited
