@@ -73,6 +73,36 @@ func layers(first int64) (records []op.Record) {
 	return records
 }
 
+// workers returns requests of five operations on one of two devices, the second of them slower, with the host's time between
+// operations.
+func workers(slower, host int64) (records []op.Record) {
+	free := [2]int64{1_000 * ms, 1_000 * ms}
+	for i := range byte(48) {
+		arrival := (1_000 + 12*int64(i)) * ms
+		w := 0
+		if free[1] < free[0] {
+			w = 1
+		}
+		in := op.TraceID{6, i}
+		at := max(arrival, free[w])
+		queue := spanAt("queue", "images", in, arrival, at-arrival)
+		queue.Span.SpanID, queue.Span.ParentSpanID = op.SpanID{7}, op.SpanID{1}
+		for k := range byte(5) {
+			ns := 4 * ms
+			if w == 1 {
+				ns = slower
+			}
+			rec := matmulAt("images", in, at, ns)
+			rec.Entry.DeviceID, rec.Entry.SpanID = fmt.Sprint("cuda:", w), op.SpanID{2, k}
+			records = append(records, rec)
+			at += ns + host
+		}
+		records = append(records, queue, spanAt("POST", "images", in, arrival, at-arrival))
+		free[w] = at
+	}
+	return records
+}
+
 func TestWhatIsSaidOfServers(t *testing.T) {
 	decode := engineStep{weight: 1, ns: 8 * ms}
 	prompt := func(weight int64) []engineStep {
@@ -86,6 +116,9 @@ func TestWhatIsSaidOfServers(t *testing.T) {
 		"a host that stops":        {stepping(ms/50, 40*ms), "pauses", "pauses 3 times between steps, for 40.0 ms"},
 		"three long prompts":       {served(prompt(400), prompt(10), 12), "stalled_batch", "3 long prompts stall the batch"},
 		"a span before the device": {parsing(), "before_operations", "20 requests POST spend 200 ms (50.0 %)"},
+		"a slow worker":            {workers(9*ms, 0), "straggler", "cuda:1 takes 2.25 times as long as the other worker of its queue"},
+		"the host in requests":     {workers(4*ms, ms), "engine_host", "idle for 192 ms between operations of the same request, 1.00 ms at"},
+		"workers without requests": {workers(2*ms, 0), "pauses", ""},
 		"a failed request":         {parsing(), "errors", "1 of 20 requests POST ended with an error."},
 		"a slow first call":        {layers(900 * ms), "unlike", ""},
 	} {

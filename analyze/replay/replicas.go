@@ -80,7 +80,15 @@ func (g *Graph) compare(all []Replica, placeOf func(int32) (place, bool), usualO
 	}
 	const millionths = 1e6
 	for i := range all {
+		allTook, allUsual := 0.0, 0.0
 		for b := range took[i] {
+			allTook += took[i][b]
+			allUsual += usual[i][b]
+		}
+		for b := range took[i] {
+			if usual[i][b] == 0 { // fewer steps than parts
+				took[i][b], usual[i][b] = allTook, allUsual
+			}
 			all[i].Slower[b] = int64(millionths * took[i][b] / max(1, usual[i][b]))
 		}
 	}

@@ -26,11 +26,17 @@ func TestChangesAreMade(t *testing.T) {
 		{Program: "ranks", Flags: "steps=4 layers=2 bytes=100", A: "work0=4 work1=4", B: "work0=2 work1=2", WhatIf: "0.5x scan"},
 		{Program: "device", Flags: "steps=4 launches=2 elements=9", A: "parse=400", B: "parse=200", WhatIf: "host 0.5x"},
 	} {
-		r := runner{dir: t.TempDir()}
-		times, _, err := r.pair(&c)
-		check.OK(t, err)
-		if times.NS <= times.measured || times.NS <= times.ReplayedNS || times.measured == 0 {
-			t.Errorf("%s: %+v", c.Program, times)
+		const tries = 5 // of which a busy machine may slow the second program down
+		for i := range tries {
+			r := runner{dir: t.TempDir()}
+			times, _, err := r.pair(&c)
+			check.OK(t, err)
+			if times.NS > times.measured && times.NS > times.ReplayedNS && times.measured > 0 {
+				break
+			}
+			if t.Logf("%s: %+v", c.Program, times); i+1 == tries {
+				t.Errorf("%s: no try took less time", c.Program)
+			}
 		}
 	}
 }
