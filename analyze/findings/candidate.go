@@ -16,7 +16,7 @@ type candidate struct {
 	atMost bool
 	// most bounds the gain, 0 if unknown.
 	most int64
-	// isEffect is set for a time with other possible causes. They come first, and displace it with a quarter of its gain.
+	// isEffect is set for a time with other possible causes. They come first. A quarter of its gain displaces it.
 	isEffect bool
 	// isGeneral is set for a change beyond more specific ones. It saves the rest.
 	isGeneral bool

@@ -156,8 +156,9 @@ func (l *list) firstStep() (all []candidate) {
 			if a.QueuedNS > 0 {
 				queue = " without their queue"
 			}
-			f := says(FirstStep, whereRequest(a.First), "The first %s takes %s, the median of the others %s%s. It is start-up.%s",
-				l.named(a.Name), units.Duration(a.First.DurationNS), units.Duration(a.First.MedianNS), queue, cause(a.First))
+			f := says(FirstStep, whereRequest(a.First),
+				"The first %s takes %s, the median of the others %s%s. It is start-up.%s", l.named(a.Name),
+				units.Duration(a.First.DurationNS), units.Duration(a.First.MedianNS), queue, cause(a.First))
 			f.Try = "leave it out of the figures; send a request before the traffic"
 			c := candidate{Finding: f, changes: change(replay.Warm, "")}
 			if !l.replay(&c.saving, c.changes) || c.saving.NS < a.First.BeyondNS { // of no engine that serves one after the other

@@ -265,8 +265,9 @@ func (l *list) unrecorded(named map[string]bool) []candidate {
 	text := fmt.Sprintf("The device is idle %s%s while the host runs %s%s", l.part(ns), between, runs, of)
 	where := Where{Section: "idle", Operation: place.After}
 	where.FromNS, where.ToNS = op.Known(place.MaxStartNS), op.Known(place.MaxStartNS+place.MaxNS)
-	c.Finding = says(HostGap, where, "%s: %s after %s, until %s, %s each.%s", text, units.Plural(place.Count, "time"), after,
-		l.named(place.Until), units.Duration(most/place.Count), l.inCalls(ns, isRange))
+	c.Finding = says(HostGap, where, "%s: %s after %s, until %s, %s each.%s", text,
+		units.Plural(place.Count, "time"), after, l.named(place.Until), units.Duration(most/place.Count),
+		l.inCalls(ns, isRange))
 	c.Evidence = []Evidence{
 		about("after", place.After), about("until", place.Until), times("gaps", place.Count),
 		lasts("nothing recorded", most),

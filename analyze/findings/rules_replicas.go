@@ -46,7 +46,8 @@ func (l *list) replicas() (all []candidate) {
 		r := &of[at]
 		others := units.Plural(int64(len(of)-1), "engine") + " like it for the same load"
 		if r.IsWorker {
-			others = strings.TrimPrefix(units.Plural(int64(len(of)-1), "other worker"), "1 ") + " of its queue for the same operations"
+			others = strings.TrimPrefix(units.Plural(int64(len(of)-1), "other worker"), "1 ")
+			others += " of its queue for the same operations"
 		}
 		f := says(Straggler, where(r), "%s takes %s times as long as the %s, chance %s.", label(r), ratio(slower), others,
 			probability(p))

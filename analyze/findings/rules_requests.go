@@ -181,8 +181,8 @@ func (l *list) slowRequests() (all []candidate) {
 	return all
 }
 
-// findEngineHost finds engines that are idle from one shared execution to the next while a request is under way: between the
-// executions, or else between their operations. Without shared executions they are idle between two operations of a request.
+// findEngineHost finds engines that are idle from one shared execution to the next while a request is under way: between
+// the executions, or else between their operations. Without shared executions it looks between two operations of a request.
 func (l *list) findEngineHost() []candidate {
 	if l.Forest == nil || !l.byRequest {
 		return nil
@@ -257,7 +257,8 @@ func (l *list) mostlyWithin() string {
 	if place == nil || place.WithinNS == 0 {
 		return ""
 	}
-	return fmt.Sprintf(": %s after %s, until %s", units.Plural(place.Count, "time"), l.named(place.After), l.named(place.Until))
+	n := units.Plural(place.Count, "time")
+	return fmt.Sprintf(": %s after %s, until %s", n, l.named(place.After), l.named(place.Until))
 }
 
 func whereRequest(s *requests.Standout) Where {

@@ -425,7 +425,7 @@ func (g *Graph) divided(c Change) (n int64, err error) {
 				continue
 			}
 			for _, l := range q.Loads[:q.Prompt] {
-				if l.Weight > c.Factor && c.Kind == Chunk && !e.Single {
+				if l.Weight > c.Factor && c.Kind == Chunk && !e.Single && !e.ToLongest {
 					n++
 				}
 			}

@@ -172,7 +172,7 @@ func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool, of formi
 	late := make(map[int32]float64) // delays of requests at their engines
 	for _, e := range g.engines() {
 		served := &e.Engine.Engine
-		if !math.IsInf(of.chunk, 1) && !e.Single {
+		if !math.IsInf(of.chunk, 1) && !e.Single && !e.ToLongest {
 			served = e.Chunked(of.chunk)
 		}
 		plan := g.plan(e, recorded, v, of.early)
