@@ -72,7 +72,7 @@ func (l *list) stalled() []candidate {
 	all := l.longPrompts()
 	for i := range all {
 		c := &all[i]
-		size := math.Exp2(math.Ceil(math.Log2(c.Evidence[len(c.Evidence)-1].Value.(float64))))
+		size := math.Exp2(math.Ceil(math.Log2(max(1, c.Evidence[len(c.Evidence)-1].Value.(float64)))))
 		var inChunks replay.Saving
 		switch known := l.replay(&inChunks, []replay.Change{{Kind: replay.Chunk, Factor: size}}); {
 		case !known:

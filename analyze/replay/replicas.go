@@ -131,6 +131,10 @@ func (g *Graph) queueWorkers() []Replica {
 	steps := make([]int, len(numbers))
 	for i := range e.Steps {
 		p := places[e.Steps[i].Row]
+		if p.of < 0 { // without an operation on a known device
+			delete(places, e.Steps[i].Row)
+			continue
+		}
 		p.step = steps[p.of]
 		steps[p.of]++
 		places[e.Steps[i].Row] = p

@@ -213,3 +213,17 @@ func TestServersRunAgainWithoutSharedStepsOrWithSeveralEngines(t *testing.T) {
 		}
 	}
 }
+
+// A worker of an unknown device is compared with none.
+func TestWorkersOfUnknownDevicesAreNotCompared(t *testing.T) {
+	specs, _ := pooled(1, 0)
+	for i := range specs {
+		if specs[i].Device == "cuda:1" {
+			specs[i].Device = ""
+		}
+	}
+	g := replay.New(tracetest.AddTo(trace.New(), specs...))
+	if all := g.Replicas(); len(all) != 1 {
+		t.Errorf("workers: %v", all)
+	}
+}

@@ -51,16 +51,14 @@ func (e *Engine) IsLater(r int32) bool {
 // are those of the longest answer. A request needs as many as the tokens that it writes, where these explain the steps of
 // its execution, otherwise all of them. Prompts are padded to the largest.
 func (r *finder) findToLongest(all []*Engine) {
+	if len(r.Forest.Executions.List) == 0 {
+		return
+	}
 	s := r.stepsOf()
 	var in, out map[int32]float64 // tokens, by request
 	for _, e := range all {
-		several := 0
-		for i := range e.Steps {
-			if s.count[e.Steps[i].Execution] > 1 {
-				several++
-			}
-		}
-		if several == 0 || slices.ContainsFunc(e.Served, func(q batching.Request) bool { return q.First < q.Last }) {
+		hasSeveral := slices.ContainsFunc(e.Steps, func(x batching.Step) bool { return s.count[x.Execution] > 1 })
+		if !hasSeveral || slices.ContainsFunc(e.Served, func(q batching.Request) bool { return q.First < q.Last }) {
 			continue
 		}
 		if out == nil {
