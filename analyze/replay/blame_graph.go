@@ -95,15 +95,21 @@ func (r *alone) Suspects(victim int32) blame.Suspects {
 	return all
 }
 
-// requestsOf returns the requests of an operation, or the complement of its step's number.
+// requestsOf returns the requests of an operation, or the complement of its step's number. Requests that were not read are
+// left out.
 func (r *alone) requestsOf(o int32) []int32 {
 	if r.step[o] != none {
 		return []int32{^r.step[o]}
 	}
+	of := []int32{r.graph.rows.Owner[o]}
 	if x := r.graph.rows.ExecutionOf(o); x != trace.NoExecution {
-		return r.graph.forest.Executions.List[x].Requests
+		of = r.graph.forest.Executions.List[x].Requests
 	}
-	return []int32{r.graph.rows.Owner[o]}
+	isUnread := func(q int32) bool { return int(q) >= r.graph.forest.Len() }
+	if slices.ContainsFunc(of, isUnread) {
+		of = slices.DeleteFunc(slices.Clone(of), isUnread)
+	}
+	return of
 }
 
 // Without bounds each delay by the time of the operations left out: the graph cannot tell other waiting from theirs.

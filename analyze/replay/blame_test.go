@@ -188,3 +188,25 @@ func TestSavedEqualsTheBusyTimeOfASimulationWithoutTheRequest(t *testing.T) {
 		t.Errorf("half of the runs are wrong by more than %.0f %%, or all together by more than %.0f %%", 100*middle, 100*together)
 	}
 }
+
+// An operation names its request, whose span may be missing: it has no name, and is no culprit.
+func TestARequestThatWasNotReadIsNoCulprit(t *testing.T) {
+	f := trace.New()
+	f.Add(op.Record{Span: &op.Span{
+		Name: "POST", TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Start: op.Known(int64(0)), Duration: 10_000_000,
+	}})
+	for i, at := range []int64{0, 6_001_000} {
+		e := op.Entry{
+			Operation: "matmul", DeviceID: "cuda:0", Start: op.Known(at), Duration: 3_000_000, SpanID: op.SpanID{7: byte(i + 1)},
+			Launch: op.Known(int64(0)), Stream: op.Known(int64(0)), TraceID: op.TraceID{byte(2 - i)}, Root: "POST",
+			RootSpanID: op.SpanID{1}, ParentSpanID: op.SpanID{1},
+		}
+		if i == 0 {
+			e.Duration = 6_000_000
+		}
+		f.Add(op.Record{Entry: &e})
+	}
+	if b := replay.New(f).Blame(nil); len(b.Culprits) > 0 {
+		t.Errorf("culprits %+v", b.Culprits)
+	}
+}
