@@ -73,7 +73,7 @@ func (g *Graph) plan(e *engine, recorded, v *variant, early bool) batching.Plan 
 		c := &p.Costs[i]
 		lead := 0.0
 		g.partsOf(s, v, func(edge edge, ns int64, isOp bool) {
-			if lead += float64(ns); isOp {
+			if lead += float64(ns); isOp && g.forest.Has(edge.owner, trace.FlagOp) {
 				lead = 0
 			}
 			l := e.Laws.Of(batching.Host, s)

@@ -2,6 +2,8 @@ package replay
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"sort"
 
 	"github.com/optrace/optrace/analyze/internal/heap"
@@ -92,7 +94,7 @@ const silent = 100 * microsecond
 
 // handOver lets a silent thread go on after the last event of another thread of its process, if this is in the
 // second half of the silence. PyTorch's backward pass goes on so, on a thread of its own. Threads of a server
-// have requests of their own.
+// have requests of their own, so only lanes with events of the same request do this there.
 func (b *builder) handOver() {
 	byProcess, first := order.Group(int32(len(b.lanes.Values)), len(b.loops), nil, func(l int32) int32 {
 		if b.lanes.Values[l].thread == noThread {
@@ -100,28 +102,97 @@ func (b *builder) handOver() {
 		}
 		return b.lanes.Values[l].process
 	})
-	var laneOf []int32                  // by node of a host
-	last := repeat(len(b.lanes.Values)) // the last point of each lane
+	h := handOvers{builder: b, last: repeat(len(b.lanes.Values))}
 	for p := range b.loops {
 		lanes := byProcess[first[p]:first[p+1]]
 		if len(lanes) < 2 || len(lanes) > maxTracks || !b.loops[p] {
 			continue
 		}
-		if laneOf == nil {
-			laneOf = make([]int32, b.g.Nodes()-b.g.Owned())
-		}
 		var points []int32
 		for _, l := range lanes {
 			points = append(points, b.lanePoints[l]...)
-			for _, point := range b.lanePoints[l] {
-				laneOf[point>>1-b.g.Owned()] = l
+		}
+		h.add(points, lanes)
+	}
+	h.requests()
+}
+
+// handOvers is the state of [builder.handOver].
+type handOvers struct {
+	*builder
+	laneOf []int32 // by node of a host
+	last   []int32 // the last point of each lane
+	order  []int8  // of points at the same time, by node: ends, begins of spans, begins of operations
+}
+
+// add looks at the points of lanes by time.
+func (h *handOvers) add(points, lanes []int32) {
+	if h.laneOf == nil {
+		h.laneOf = make([]int32, h.g.Nodes()-h.g.Owned())
+		h.order = make([]int8, len(h.laneOf))
+		for l, list := range h.lanePoints {
+			for _, point := range list {
+				h.laneOf[point>>1-h.g.Owned()] = int32(l)
 			}
 		}
-		order.Rows(points, b.g.At, cmp.Compare[int32])
-		for _, point := range points {
-			l := laneOf[point>>1-b.g.Owned()]
-			b.goOn(point, l, lanes, last)
-			last[l] = point
+		for i := range h.events {
+			e := &h.events[i]
+			n := &h.order[e.begin>>1-h.g.Owned()]
+			if *n = 1; e.launch || e.owner < 0 || h.forest.Has(e.owner, trace.FlagOp) {
+				*n = 2
+			}
+		}
+	}
+	for _, l := range lanes {
+		h.last[l] = none
+	}
+	order.Rows(points, h.g.At, func(p, q int32) int {
+		return cmp.Or(cmp.Compare(h.order[p>>1-h.g.Owned()], h.order[q>>1-h.g.Owned()]), cmp.Compare(p, q))
+	})
+	for _, point := range points {
+		l := h.laneOf[point>>1-h.g.Owned()]
+		h.goOn(point, l, lanes, h.last)
+		h.last[l] = point
+	}
+}
+
+// requests looks at the requests of servers with events in several lanes.
+func (h *handOvers) requests() {
+	rows := h.forest.Len()
+	lanes := make(map[int32][]int32) // by root
+	rootOf := func(e *event) int32 {
+		if e.owner < 0 || h.loops[h.process[e.owner]] || h.rows.ExecutionOf(e.owner) != trace.NoExecution {
+			return none
+		}
+		if root := h.rows.Owner[e.owner]; int(root) < rows {
+			return root
+		}
+		return none
+	}
+	laneOf := repeat(rows) // the first
+	for i := range h.events {
+		e := &h.events[i]
+		root := rootOf(e)
+		switch {
+		case root == none || laneOf[root] == e.lane:
+		case laneOf[root] == none:
+			laneOf[root] = e.lane
+		case !slices.Contains(lanes[root], e.lane):
+			lanes[root] = append(lanes[root], e.lane)
+		}
+	}
+	points := make(map[int32][]int32)
+	for i := range h.events {
+		e := &h.events[i]
+		if root := rootOf(e); root != none && lanes[root] != nil {
+			points[root] = append(points[root], e.begin, e.at)
+		}
+	}
+	for _, root := range slices.Sorted(maps.Keys(points)) {
+		if n := len(lanes[root]); n < maxTracks {
+			list := points[root]
+			slices.Sort(list)
+			h.add(slices.Compact(list), append(lanes[root], laneOf[root]))
 		}
 	}
 }
