@@ -126,6 +126,8 @@ func (g *Graph) scaleHost(c Change, v *variant) (n int64, err error) {
 			isQueue[r] = true
 		}
 	}
+	sum := 0.0      // of the host's time, in ns
+	var ends []edge // of executions, after their operations
 	for e := range g.g.all() {
 		lag := v.Lag(e.index)
 		if isQueue[e.owner] {
@@ -144,12 +146,28 @@ func (g *Graph) scaleHost(c Change, v *variant) (n int64, err error) {
 			}
 			isHost = isHost && ofRank[of]
 		}
-		if isHost && lag != dropped {
+		switch {
+		case lag == dropped:
+		case isHost:
 			v.Set(e.index, int64(math.Round(float64(lag)*c.Factor)))
+			sum += float64(max(0, lag))
 			n++
+		case e.kind == afterWait && c.Factor < 1 && c.Select == "" && g.endsExecution(e):
+			ends = append(ends, e)
 		}
 	}
+	mean := sum / float64(max(1, len(ends)))
+	for _, e := range ends { // a short one is part of every step
+		lag := float64(v.Lag(e.index))
+		v.Set(e.index, int64(math.Round(min(lag, c.Factor*max(lag, mean)))))
+	}
 	return n, nil
+}
+
+// endsExecution reports whether an edge is time of the host behind the last operation of a shared execution.
+func (g *Graph) endsExecution(e edge) bool {
+	x := g.rows.ExecutionOf(e.owner)
+	return x != trace.NoExecution && e.to == g.end[g.forest.Executions.List[x].Row]
 }
 
 // isBeforeExecution reports whether an edge to an operation is no time within a step of a shared execution.
