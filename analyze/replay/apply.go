@@ -192,9 +192,16 @@ func (g *Graph) shortenPauses(v *variant) int64 {
 	usual := make(times, long+1)
 	usual[usualHost]++
 	var pauses []int32
-	begins := make(map[int32]bool) // of executions
+	const (
+		before = iota
+		first
+		within
+		last
+	)
+	begins, ends := make(map[int32]bool), make(map[int32]bool) // of executions
 	for i := range g.forest.Executions.List {
 		begins[g.begin[g.forest.Executions.List[i].Row]] = true
+		ends[g.end[g.forest.Executions.List[i].Row]] = true
 	}
 	turns := make(map[int32]bool) // requests served one after the other
 	for _, x := range g.engines() {
@@ -202,19 +209,24 @@ func (g *Graph) shortenPauses(v *variant) int64 {
 			turns[q.Root] = x.Single
 		}
 	}
-	var gaps [2][]int64 // between executions, and within them
-	var between [2][]int32
+	var gaps [4][]int64 // before executions, and in them
+	var between [4][]int32
 	for e := range g.g.all() {
 		isGap := g.isGap(e)
 		isShared := isRow(e.owner) && g.rows.ExecutionOf(e.owner) != trace.NoExecution
-		isWithin := isShared && g.isUnrecorded(e)
+		place := -1
+		switch {
+		case begins[e.to] && (e.kind == ofExecution || e.kind == ofRequest), isShared && isGap && g.isBeforeExecution(e):
+			place = before
+		case begins[e.from] && g.isUnrecorded(e):
+			place = first
+		case ends[e.to] && (e.kind == afterWait || g.isUnrecorded(e)):
+			place = last
+		case isShared && g.isUnrecorded(e):
+			place = within
+		}
 		switch ns := v.Lag(e.index); {
-		case begins[e.to] && (e.kind == ofExecution || e.kind == ofRequest) ||
-			isShared && isGap && g.isBeforeExecution(e) || isWithin:
-			place := 0
-			if isWithin {
-				place = 1
-			}
+		case place >= 0:
 			between[place] = append(between[place], e.index)
 			if e.kind != ofRequest && ns > 0 && ns == g.g.slack(e.from, e.to) { // others have the usual lag of their kind
 				gaps[place] = append(gaps[place], ns)

@@ -23,6 +23,7 @@ type Engine struct {
 	divides          bool      // by a change
 	HasAttention     bool      // all links have weights for attention
 	Delay            int64     // the shortest from an arrival to an execution
+	Window           int64     // from the arrival of a batch's first request, in which others may join; 0 without one
 	Next             []int     // the request that the client of each sends after its answer, or -1; nil for other arrivals
 	Sum, End         int64     // recorded: durations of the requests, last end
 }
@@ -33,6 +34,7 @@ type Step struct {
 	From, To       int32 // points
 	Start, End     int64
 	Ready          int64 // when the engine could begin it
+	Window         int64 // ns in which the engine waited for others to join
 	Load           Load
 	Links, New     int
 	Prompts        int // requests with prompts in it
@@ -111,6 +113,53 @@ func (e *Engine) Learn() {
 	e.findClients()
 }
 
+// each calls f with each execution, when a worker for it was free, and the number of requests begun before.
+func (e *Engine) each(f func(s *Step, free int64, began int)) {
+	began := 0
+	free := slices.Repeat([]int64{math.MinInt64}, max(1, e.Places))
+	for i := range e.Steps {
+		s := &e.Steps[i]
+		before := slices.Min(free)
+		free[slices.Index(free, before)] = s.End
+		f(s, before, began)
+		began += s.New
+	}
+}
+
+// findWindow finds the window of batches: most of those that are not full, and that a free engine did not begin at once,
+// begin as long after the arrival of their first request, and others came later.
+func (e *Engine) findWindow() {
+	const (
+		few   = 5
+		least = 500_000 // shorter ones are not told from the host's work
+		like  = 0.02
+		most  = 0.8
+	)
+	var all []int64
+	e.each(func(s *Step, free int64, began int) {
+		if s.Running > 0 || s.New == 0 || s.New == e.MostNew || began >= len(e.Served) {
+			return
+		}
+		if arrival := e.Served[began].Arrival; arrival >= free || s.Start-free >= least {
+			all = append(all, s.Start-arrival)
+		}
+	})
+	if len(all) < few {
+		return
+	}
+	slices.Sort(all)
+	window := all[len(all)/2]
+	near := 0
+	for _, ns := range all {
+		if math.Abs(float64(ns-window)) <= like*float64(window) {
+			near++
+		}
+	}
+	if window >= max(least, 2*e.Delay) && float64(near) >= most*float64(len(all)) {
+		e.Window = window
+	}
+}
+
 // findReady finds what each execution waited for, whether the numbers of requests and of new ones were ever limits, and
 // whether a batch ends before the next one. A number is a limit if a request that was ready had to wait at it.
 func (e *Engine) findReady() {
@@ -118,13 +167,10 @@ func (e *Engine) findReady() {
 	for _, q := range e.Served {
 		e.Delay = min(e.Delay, e.Steps[q.First].Start-q.Arrival)
 	}
+	e.findWindow()
 	isFull, isLimit, joins, waits := false, false, false, false
-	began, arrived := 0, 0
-	free := slices.Repeat([]int64{math.MinInt64}, max(1, e.Places)) // when each worker was
-	for i := range e.Steps {
-		s := &e.Steps[i]
-		before := slices.Min(free)
-		free[slices.Index(free, before)] = s.End
+	arrived := 0
+	e.each(func(s *Step, before int64, began int) {
 		for arrived < len(e.Served) && e.Served[arrived].Arrival+e.Delay <= before {
 			arrived++
 		}
@@ -132,6 +178,14 @@ func (e *Engine) findReady() {
 		if s.Running == 0 && arrived <= began && began < len(e.Served) {
 			s.Idle = 1
 			s.Ready = min(s.Start, max(before, e.Served[began].Arrival+e.Delay))
+		}
+		if last := began + s.New - 1; e.Window > 0 && s.Running == 0 && began <= last && last < len(e.Served) {
+			window := e.Served[began].Arrival + e.Window
+			if s.New == e.MostNew {
+				window = min(window, e.Served[last].Arrival+e.Delay)
+			}
+			s.Window = max(0, min(s.Start, window)-max(s.Ready, e.Served[began].Arrival+e.Delay))
+			s.Ready = min(s.Start, max(s.Ready, window))
 		}
 		joins = joins || s.New > 0 && s.Running > 0
 		waits = waits || s.New == 0 && s.Running < e.Largest && arrived > began
@@ -141,7 +195,7 @@ func (e *Engine) findReady() {
 			isFull = isFull || places <= 0 && (s.New > 0 || joins)
 			isLimit = isLimit || places > 0 && s.New == e.MostNew
 		}
-	}
+	})
 	e.Alone = waits && !joins
 	if !isFull && e.Largest > 1 {
 		e.Largest = math.MaxInt

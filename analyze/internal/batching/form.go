@@ -81,6 +81,9 @@ func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
 				now = ready
 			}
 		}
+		if e.Window > 0 && len(running) == 0 {
+			now = max(now, e.joined(arrivals, waiting, coming, delay))
+		}
 		now += take(&gaps, idle).Gap
 		for len(coming) > 0 && arrivals[coming[0]]+delay <= now {
 			waiting = append(waiting, coming[0])
@@ -134,6 +137,20 @@ func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
 		running = slices.DeleteFunc(running, c.isDone)
 	}
 	return r
+}
+
+// joined returns when the next batch is full or its window ends.
+func (e *Engine) joined(arrivals []float64, waiting, coming []int, delay float64) float64 {
+	missing := min(e.MostNew, e.Largest) - len(waiting)
+	if missing <= 0 {
+		return math.Inf(-1)
+	}
+	first := slices.Concat(waiting, coming[:min(1, len(coming))])[0]
+	end := arrivals[first] + float64(e.Window)
+	if missing <= len(coming) {
+		end = min(end, arrivals[coming[missing-1]]+delay)
+	}
+	return end
 }
 
 // FormOn is Form with the requests divided, in turn, among n engines. All requests of a client are of one engine.
@@ -237,5 +254,12 @@ func (e *Engine) Chunked(size float64) *Engine {
 		of.Budget = size
 		of.divides = true
 	}
+	return &of
+}
+
+// Within returns the engine with a window of at most ns.
+func (e *Engine) Within(ns int64) *Engine {
+	of := *e
+	of.Window = min(of.Window, ns)
 	return &of
 }
