@@ -115,12 +115,36 @@ func (l *list) isHeavy(s *requests.Standout) bool {
 	return len(all) > 0 && own > times*all[len(all)/2]
 }
 
+// window finds engines that wait for others to join a batch.
+func (l *list) window() []candidate {
+	w := l.windows()
+	if !l.enough(w.NS) {
+		return nil
+	}
+	f := says(SlowRequest, Where{Section: "critical_path"},
+		"The engine is idle for %s while requests wait for others to join their batch, up to %s at a time.",
+		units.Duration(w.NS), units.Duration(w.LongestNS))
+	f.Evidence = []Evidence{times("windows", w.Count), lasts("windows", w.NS), lasts("longest window", w.LongestNS)}
+	f.Try = "a shorter window for batches: begin while the engine is idle"
+	return []candidate{{Finding: f, changes: []replay.Change{{Kind: replay.Window}}, atMost: true}}
+}
+
+// windows returns the windows of batches.
+func (l *list) windows() (w replay.Windows) {
+	if l.Replay != nil && l.byRequest {
+		w = l.Replay().Windows()
+	}
+	return w
+}
+
 // queues finds requests waiting for others before their first operation.
 func (l *list) queues() (all []candidate) {
+	all = l.window()
+	isWindow := len(all) > 0
 	for i := range l.Alike {
 		a := &l.Alike[i]
 		who := units.Plural(a.Count, "request") + " " + l.named(a.Name)
-		if l.byRequest && l.enough(a.IdleNS) && len(l.engineHost()) == 0 { // the same time
+		if l.byRequest && !isWindow && l.enough(a.IdleNS) && len(l.engineHost()) == 0 { // the same time
 			f := says(SlowRequest, Where{Section: "critical_path", Operation: a.Name},
 				"%s waited in a queue for %s while their engine was idle. It may wait for more requests.", who, l.part(a.IdleNS))
 			f.Evidence = []Evidence{lasts("in the queue of an idle engine", a.IdleNS), lasts("in the queue", a.QueuedNS)}
@@ -237,6 +261,8 @@ func (l *list) findEngineHost() []candidate {
 		f.Evidence = append(f.Evidence, times("pauses", long), lasts("pauses", ns))
 		f.Try = "look for what stops the host now and then: garbage collection, logs, other processes"
 		shorter = replay.Change{Kind: replay.Pauses}
+	} else if 2*l.windows().NS > g.NS {
+		return nil
 	}
 	return []candidate{{Finding: f, changes: []replay.Change{shorter}, atMost: true}}
 }

@@ -20,7 +20,7 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 		return g.warm(v), nil
 	case Fuse:
 		return g.fuse(c.Select, v)
-	case Chunk, Replicas, Early:
+	case Chunk, Replicas, Early, Window:
 		return g.divided(c)
 	case Without:
 		return g.without(c.Select, v)
@@ -446,9 +446,14 @@ func (g *Graph) leaveOut(isRoot map[int32]bool, v *variant) {
 	}
 }
 
-// divided counts the executions with prompts divided by c, or the requests divided among engines.
+// divided counts the executions with prompts divided by c or with shorter windows, or the requests divided among engines.
 func (g *Graph) divided(c Change) (n int64, err error) {
 	for _, e := range g.engines() {
+		for i := range e.Steps {
+			if c.Kind == Window && e.Steps[i].Window > int64(c.Factor) {
+				n++
+			}
+		}
 		for _, q := range e.Served {
 			if c.Kind == Replicas || c.Kind == Early && (e.Single || g.g.slack(g.begin[q.Root], q.From) > 0) {
 				n++

@@ -140,6 +140,25 @@ func (g *Graph) partsOf(s *batching.Step, v *variant, part func(of edge, ns int6
 	part(edge{owner: noOwner}, ready-v.Time(s.From), false)
 }
 
+// Windows are the times in which engines waited for others to join a batch: their number, their sum, and the longest window.
+type Windows struct {
+	Count, NS, LongestNS int64
+}
+
+// Windows returns the windows of batches.
+func (g *Graph) Windows() (w Windows) {
+	for _, e := range g.engines() {
+		for i := range e.Steps {
+			if ns := e.Steps[i].Window; ns > 0 {
+				w.Count++
+				w.NS += ns
+			}
+		}
+		w.LongestNS = max(w.LongestNS, e.Window)
+	}
+	return w
+}
+
 // again is the prediction for all engines.
 type again struct {
 	*Batches
@@ -150,10 +169,12 @@ type again struct {
 }
 
 // forming says how engines form their batches: with at most chunk tokens of a prompt in an execution, and replicas of each.
-// If even is set, replicas get their requests in turn; if early is set, requests come to their engine as they begin.
+// Engines wait at most window ns for a batch. If even is set, replicas get their requests in turn; if early is set, requests
+// come to their engine as they begin.
 type forming struct {
 	chunk       float64
 	replicas    int
+	window      int64
 	even, early bool
 }
 
@@ -175,6 +196,7 @@ func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool, of formi
 		if !math.IsInf(of.chunk, 1) && !e.Single && !e.ToLongest {
 			served = e.Chunked(of.chunk)
 		}
+		served = served.Within(of.window)
 		plan := g.plan(e, recorded, v, of.early)
 		for _, q := range e.Served {
 			if _, known := late[q.Root]; !known {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/optrace/optrace/internal/text/units"
 )
@@ -48,6 +49,9 @@ const (
 	Replicas Kind = "replicas"
 	// Early lets requests come to their engine as they begin, without what they do before. It selects nothing.
 	Early Kind = "early"
+	// Window lets engines wait at most Factor ns for others to join the first request of a batch, written window=0s,
+	// without a selection.
+	Window Kind = "window"
 	// Without leaves out a request, written request=TRACE_ID.
 	Without Kind = "without"
 )
@@ -59,7 +63,7 @@ const EvenRequests = "requests"
 type Change struct {
 	Kind   Kind   `json:"change"`
 	Select string `json:"select"`
-	// Factor is that of Scale and Host, bytes per second of Rate, tokens of Chunk, or the number of Replicas.
+	// Factor is that of Scale and Host, bytes per second of Rate, tokens of Chunk, the number of Replicas, or ns of Window.
 	Factor float64 `json:"factor,omitzero"`
 }
 
@@ -78,6 +82,8 @@ func (c Change) String() string {
 		return string(c.Kind)
 	case Chunk, Replicas:
 		return fmt.Sprintf("%s=%g", c.Kind, c.Factor)
+	case Window:
+		return fmt.Sprintf("window=%v", time.Duration(c.Factor))
 	case Rate:
 		return fmt.Sprintf("rate=%gGB/s %s", c.Factor/1e9, c.Select)
 	}
@@ -85,7 +91,8 @@ func (c Change) String() string {
 }
 
 var errWhat = errors.New("a change is WHAT SELECT, such as \"0.5x matmul\"; WHAT is a factor such as 0.5x, remove, " +
-	"typical, roofline, rate=25GB/s, overlap, nowait, balance, fuse, host, pauses, warm, early, chunk=64, replicas=2 or without")
+	"typical, roofline, rate=25GB/s, overlap, nowait, balance, fuse, host, pauses, warm, early, chunk=64, replicas=2, " +
+	"window=2ms or without")
 
 // Runs of operations of a stream, for [Fuse].
 const (
@@ -102,7 +109,16 @@ func Parse(text string) (c Change, err error) {
 	rate, isRate := strings.CutPrefix(what, "rate=")
 	tokens, isChunk := strings.CutPrefix(what, "chunk=")
 	engines, isReplicas := strings.CutPrefix(what, "replicas=")
+	window, isWindow := strings.CutPrefix(what, "window=")
 	switch {
+	case isWindow:
+		c.Kind = Window
+		ns, notTime := time.ParseDuration(window)
+		if notTime != nil || ns < 0 || c.Select != "" {
+			return c, fmt.Errorf("%q is no time such as window=2ms", text)
+		}
+		c.Factor = float64(ns)
+		return c, nil
 	case isRate:
 		c.Kind = Rate
 		c.Factor, err = units.ParseRate(rate)

@@ -127,7 +127,7 @@ func (g *Graph) replay(changes []Change) (*replayed, error) {
 	r := &p.Result
 	r.Changes = []Applied{}
 	spread := 0.0
-	of := forming{chunk: math.Inf(1), replicas: 1}
+	of := forming{chunk: math.Inf(1), replicas: 1, window: math.MaxInt64}
 	for _, c := range changes {
 		n, err := g.apply(c, p.changed)
 		if err != nil {
@@ -142,6 +142,8 @@ func (g *Graph) replay(changes []Change) (*replayed, error) {
 			of.chunk = min(of.chunk, c.Factor)
 		case c.Kind == Replicas:
 			of.replicas *= int(c.Factor)
+		case c.Kind == Window:
+			of.window = min(of.window, int64(c.Factor))
 		case c.Kind == Early:
 			of.early = true
 		case c.isEven():
@@ -222,7 +224,7 @@ func (g *Graph) ops() []int32 { return g.g.owner[:g.g.Owned()] }
 // operations would be.
 var spreads = map[Kind]float64{
 	Scale: 0.05, Typical: 0.1, Roofline: 0.3, Rate: 0.15, Overlap: 0.3, Balance: 0.25, Fuse: 0.3, Host: 0.1, Without: 0.1,
-	Chunk: 0.2, Replicas: 0.2,
+	Chunk: 0.2, Replicas: 0.2, Window: 0.1,
 }
 
 // spreadFormed is the possible error of a gain from batches formed again, as its share.
