@@ -236,10 +236,7 @@ func (l *list) findEngineHost() []candidate {
 				return nil
 			}
 		}
-		if g.Within > 0 {
-			within := float64(g.Within) / float64(len(works)) * float64(len(g.List)) / float64(g.NS)
-			shorter.Factor = math.Ceil(100*min(1, within)) / 100
-		}
+		shorter.Factor = cmp.Or(g.Left(), left)
 	}
 	n := int64(len(g.List))
 	f := says(HostGap, Where{Section: "critical_path"},

@@ -68,8 +68,10 @@ func (e *Engine) Together(loads []Load) (sum Load) {
 		}
 	}
 	if e.ToLongest {
-		sum.Weight *= float64(len(loads))
-		sum.Context = sum.Steps * float64(len(loads))
+		n := float64(len(loads))
+		sum.Attention = n * sum.Steps * (sum.Weight + sum.Steps/2)
+		sum.Context = n * sum.Steps
+		sum.Weight *= n
 	}
 	return sum
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // Load is the work of an execution: the weights of its links, those for attention in prompts, and those for attention
-// behind prompts. Of an engine that runs batches to their longest answer it is the padded prompts, the steps, and as Context
-// the steps of all requests.
+// behind prompts. Of an engine that runs batches to their longest answer it is the padded prompts, the later steps, as
+// Context those of all requests, and as Attention the tokens before all of these.
 type Load struct{ Weight, Attention, Context, Steps float64 }
 
 // Add adds times a load.
@@ -44,16 +44,21 @@ type Sample struct {
 	NS   float64
 }
 
-// Fit returns the law of samples by least squares, without the twentieth farthest from it. The time grows along one load or
-// two, and by slopes that are known. It grows along both only if no slope is negative. A known fixed part is above 0.
+// Fit returns the law of samples by least squares, without the twentieth farthest from it, and without up to a quarter of
+// them, such as pauses, that are ten times as far as usual. The time grows along one load or two, and by slopes that are
+// known. It grows along both only if no slope is negative. A known fixed part is above 0.
 func Fit(list []Sample, known Law, along ...Load) (l Law) {
-	const rounds, least, part = 3, 3, 20
+	const rounds, least, part, quarter, far = 4, 3, 20, 4, 10
 	keep := list
 	for range rounds {
 		l = fitTo(keep, known, along)
 		off := func(s Sample) float64 { return math.Abs(s.NS-l.At(s.Load)) / max(1, l.At(s.Load)) }
 		slices.SortFunc(list, func(a, b Sample) int { return cmp.Compare(off(a), off(b)) })
-		keep = list[:max(min(least, len(list)), len(list)-len(list)/part)]
+		n := len(list) - len(list)/part
+		for n > len(list)-len(list)/quarter && off(list[n-1]) > far*off(list[len(list)/2]) {
+			n--
+		}
+		keep = list[:max(min(least, len(list)), n)]
 	}
 	return l
 }

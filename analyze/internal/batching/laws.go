@@ -57,13 +57,13 @@ const Host = -1
 // Fit learns the laws of all operations added, from their mean time in each execution: products of all sizes have one name.
 // Attention grows with the weights for it, everything else with the weights. Without weights for attention, it grows with
 // the weights and their pairs. The host's time grows with the steps of an engine that has several in an execution, and so
-// do operations of later steps, and with the requests in each.
+// do operations of later steps, with the requests in each, and attention with the tokens before.
 func (l *Laws) Fit(e *Engine, isAttention func(name int32) bool) {
 	samples := make(map[operation][]Sample)
 	for _, t := range l.times {
 		load := t.step.Load
 		if t.class == later {
-			load = Load{Weight: float64(t.step.Links)}
+			load = Load{Weight: float64(t.step.Links), Attention: t.step.Load.Attention / max(1, t.step.Load.Steps)}
 		}
 		samples[t.operation] = append(samples[t.operation], Sample{load, t.ns / t.calls})
 	}
@@ -73,8 +73,12 @@ func (l *Laws) Fit(e *Engine, isAttention func(name int32) bool) {
 		single := samples[operation{o.name, 0}]
 		switch {
 		case o.class == later:
-			law := Fit(list, Law{}, Load{Weight: 1})
-			l.laws[o] = Law{Per: Load{Steps: law.Fixed, Context: law.Per.Weight}}
+			along := []Load{{Weight: 1}, {Attention: 1}}
+			if !isAttention(o.name) {
+				along = along[:1]
+			}
+			law := Fit(list, Law{}, along...)
+			l.laws[o] = Law{Per: Load{Steps: law.Fixed, Context: law.Per.Weight, Attention: law.Per.Attention}}
 		case o.name == Host && e.ToLongest:
 			l.laws[o] = Fit(list, Law{}, Load{Steps: 1})
 		case o.name == Host || e.ToLongest || !isAttention(o.name):

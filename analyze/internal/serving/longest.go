@@ -72,7 +72,7 @@ func (r *finder) findToLongest(all []*Engine) {
 		for i := range e.Steps {
 			step := &e.Steps[i]
 			roots := r.Forest.Executions.List[step.Execution].Requests
-			n := s.count[step.Execution]
+			n := s.count[step.Execution] - 1
 			longest, isIn := 0.0, true
 			for _, root := range roots {
 				longest = max(longest, out[root])
@@ -85,8 +85,8 @@ func (r *finder) findToLongest(all []*Engine) {
 				if isIn {
 					l.Weight = in[root]
 				}
-				if math.Abs(longest-n) <= 1 { // the first token comes with the prompt, or a step after it
-					l.Steps = out[root]
+				if math.Abs(longest-n-1) <= 1 { // the first token comes with the prompt, or a step after it
+					l.Steps = max(0, n-longest+out[root])
 				}
 				loads = append(loads, *l)
 			}

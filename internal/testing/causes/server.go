@@ -41,7 +41,7 @@ const (
 	sampleNS     = 30 * us
 	gapNS        = 150 * us // between steps
 	longGap      = 2_000 * us
-	hostNS       = (2+2*serverLayers)*launchNS + sampleNS // the host's time within a step
+	hostNS       = launchNS + sampleNS/(2+2*serverLayers) // the host's time within a step, for each operation
 	coldNS       = 400_000 * us
 )
 
@@ -179,7 +179,11 @@ func (s *server) step(batch []*client, gap int64) {
 		s.operation(span, "mlp", tokens)
 	}
 	s.operation(span, "logits", tokens)
-	s.now += int64(sampleNS * s.noise(0, "sample", 0.1))
+	sample := float64(sampleNS)
+	if s.cause == "host_gap" && !s.planted { // the next step is prepared
+		sample = hostNS
+	}
+	s.now += int64(sample * s.noise(0, "sample", 0.1))
 	span.Duration = epoch + s.now - span.Start.V
 	s.records = append(s.records, op.Record{Span: span})
 	for _, c := range batch {

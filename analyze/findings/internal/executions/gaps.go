@@ -14,10 +14,20 @@ import (
 )
 
 // Gaps are times of engines between executions while a request is under way. Steps is the time of executions, Within the part
-// of it without an operation on a device.
+// of it without an operation on a device, Operations their number.
 type Gaps struct {
-	List              []int64
-	NS, Steps, Within int64
+	List                          []int64
+	NS, Steps, Within, Operations int64
+}
+
+// Left returns the share that is left of the gaps if they are as short as those between operations within executions. It
+// is 0 if there are none.
+func (g *Gaps) Left() float64 {
+	if g.Within == 0 {
+		return 0
+	}
+	left := float64(g.Within) / float64(g.Operations) * float64(len(g.List)) / float64(g.NS)
+	return math.Ceil(100*min(1, left)) / 100
 }
 
 // Are reports whether ten gaps have a share of the time.
@@ -123,6 +133,7 @@ func Between(f *trace.Forest, works []Span, operations bool) (g Gaps) {
 		g.Steps += w.to - w.from
 		if w.busy > 0 {
 			g.Within += max(0, w.to-w.from-w.busy)
+			g.Operations += w.operations
 		}
 		if ended != nil && w.from > ended.to {
 			from := ended.to
@@ -152,6 +163,7 @@ type Span struct {
 	from, to, busy int64
 	first, last    int64 // of its operations
 	step           int64
+	operations     int64
 	device         int32
 }
 
@@ -177,7 +189,8 @@ func Spans(f *trace.Forest) []Span {
 		case w.busy > 0 && f.Step(r) > w.step && f.Start(r) >= w.last:
 			next := *w
 			w.to = w.last
-			next.from, next.first, next.last, next.busy, next.step = f.Start(r), next.to, f.Start(r), 0, f.Step(r)
+			next.from, next.first, next.last = f.Start(r), next.to, f.Start(r)
+			next.busy, next.operations, next.step = 0, 0, f.Step(r)
 			at[x] = len(all)
 			all = append(all, next)
 			w = &all[at[x]]
@@ -187,6 +200,7 @@ func Spans(f *trace.Forest) []Span {
 		w.first = min(w.first, f.Start(r))
 		w.last = max(w.last, f.End(r))
 		w.busy += f.Duration(r)
+		w.operations++
 		w.device = min(w.device, f.Device(r))
 	}
 	slices.SortStableFunc(all, func(a, b Span) int { return cmp.Compare(a.from, b.from) })
