@@ -193,15 +193,15 @@ func (g *Graph) shortenPauses(v *variant) int64 {
 	usual[usualHost]++
 	var pauses []int32
 	const (
-		before = iota
-		first
-		within
-		last
+		begin = iota + 1
+		end
 	)
-	begins, ends := make(map[int32]bool), make(map[int32]bool) // of executions
-	for i := range g.forest.Executions.List {
-		begins[g.begin[g.forest.Executions.List[i].Row]] = true
-		ends[g.end[g.forest.Executions.List[i].Row]] = true
+	of := make(map[int32]int8) // points of shared executions, and of spans below them
+	for r := range g.forest.Rows() {
+		if x := g.rows.ExecutionOf(r); x != trace.NoExecution && g.begin[r] != none && !g.forest.Has(r, trace.FlagOp) {
+			of[g.begin[r]] = begin
+			of[g.end[r]] = end
+		}
 	}
 	turns := make(map[int32]bool) // requests served one after the other
 	for _, x := range g.engines() {
@@ -209,24 +209,22 @@ func (g *Graph) shortenPauses(v *variant) int64 {
 			turns[q.Root] = x.Single
 		}
 	}
-	var gaps [4][]int64 // before executions, and in them
-	var between [4][]int32
+	const elsewhere = 9
+	var gaps [elsewhere][]int64 // by what is on both sides, where an execution begins by that, or within it
+	var between [elsewhere][]int32
 	for e := range g.g.all() {
 		isGap := g.isGap(e)
 		isShared := isRow(e.owner) && g.rows.ExecutionOf(e.owner) != trace.NoExecution
-		place := -1
+		place := 3*of[e.from] + of[e.to]
 		switch {
-		case begins[e.to] && (e.kind == ofExecution || e.kind == ofRequest), isShared && isGap && g.isBeforeExecution(e):
-			place = before
-		case begins[e.from] && g.isUnrecorded(e):
-			place = first
-		case ends[e.to] && (e.kind == afterWait || g.isUnrecorded(e)):
-			place = last
-		case isShared && g.isUnrecorded(e):
-			place = within
+		case of[e.to] == begin && (e.kind == ofExecution || e.kind == ofRequest), isShared && isGap && g.isBeforeExecution(e):
+			place = 3*end + begin
+		case of[e.from] == begin && g.isUnrecorded(e), of[e.to] == end && e.kind == afterWait, isShared && g.isUnrecorded(e):
+		default:
+			place = elsewhere
 		}
 		switch ns := v.Lag(e.index); {
-		case place >= 0:
+		case place < elsewhere:
 			between[place] = append(between[place], e.index)
 			if e.kind != ofRequest && ns > 0 && ns == g.g.slack(e.from, e.to) { // others have the usual lag of their kind
 				gaps[place] = append(gaps[place], ns)

@@ -73,7 +73,7 @@ func (g *Graph) plan(e *engine, recorded, v *variant, early bool) batching.Plan 
 		c := &p.Costs[i]
 		lead := 0.0
 		g.partsOf(s, v, func(edge edge, ns int64, isOp bool) {
-			if lead += float64(ns); isOp && g.forest.Has(edge.owner, trace.FlagOp) {
+			if lead += float64(ns); isOp {
 				lead = 0
 			}
 			l := e.Laws.Of(batching.Host, s)
@@ -115,7 +115,7 @@ func (g *Graph) partsOf(s *batching.Step, v *variant, part func(of edge, ns int6
 	isOver := false
 	last := none // the operation of the request before which the path leaves it
 	g.g.back(v, s.To, v.Time(s.From), func(of edge, _, ns int64, ok bool) {
-		isOp := ok && g.isTimeOf(of) && g.rows.ExecutionOf(of.owner) == s.Execution
+		isOp := ok && g.isTimeOf(of) && g.forest.Has(of.owner, trace.FlagOp) && g.rows.ExecutionOf(of.owner) == s.Execution
 		if s.Execution == trace.NoExecution && isOp && g.rows.Owner[of.owner] != s.Row {
 			isOver = true
 		}
