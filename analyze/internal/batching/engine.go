@@ -134,8 +134,10 @@ func (e *Engine) findWindow() {
 	const (
 		few   = 5
 		least = 500_000 // shorter ones are not told from the host's work
-		like  = 0.02
+		like  = 0.03
+		joins = 0.9 // of the window: the last one joins before
 		most  = 0.8
+		part  = 20
 	)
 	var all []int64
 	e.each(func(s *Step, free int64, began int) {
@@ -157,8 +159,9 @@ func (e *Engine) findWindow() {
 			near++
 		}
 	}
-	if window >= max(least, 2*e.Delay) && float64(near) >= most*float64(len(all)) {
+	if window >= least && float64(e.Delay) < joins*float64(window) && float64(near) >= most*float64(len(all)) {
 		e.Window = window
+		e.Delay = min(e.Delay, window/part) // one that joins at the end is rare
 	}
 }
 
