@@ -49,7 +49,8 @@ func (e *Engine) IsLater(r int32) bool {
 
 // findToLongest finds the engines of whole batches: each request is in one execution, which has several steps. The steps
 // are those of the longest answer. A request needs as many as the tokens that it writes, where these explain the steps of
-// its execution, otherwise all of them. Prompts are padded to the largest.
+// its execution, otherwise all of them. If no tokens are recorded, the answers of a batch have even lengths up to the
+// longest. Prompts are padded to the largest.
 func (r *finder) findToLongest(all []*Engine) {
 	if len(r.Forest.Executions.List) == 0 {
 		return
@@ -79,9 +80,12 @@ func (r *finder) findToLongest(all []*Engine) {
 				isIn = isIn && in[root] > 0
 			}
 			var loads []batching.Load
-			for _, root := range roots {
+			for k, root := range roots {
 				l := &e.Served[e.number[root]].Loads[0]
 				*l = batching.Load{Weight: l.Weight, Steps: n}
+				if longest == 0 { // not known: even, in any order
+					l.Steps *= float64((k+i)%len(roots)+1) / float64(len(roots))
+				}
 				if isIn {
 					l.Weight = in[root]
 				}
