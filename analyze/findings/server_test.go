@@ -103,6 +103,24 @@ func workers(slower, host int64) (records []op.Record) {
 	return records
 }
 
+// joining returns requests of an engine that waits 8 ms for others to join the first one of a batch.
+func joining() (records []op.Record) {
+	for i := range byte(30) {
+		at := (1_000 + 40*int64(i)) * ms
+		var links []op.Link
+		for k := range byte(1 + i%3) {
+			in := op.TraceID{4, i, k}
+			arrival := at + 3*ms*int64(k)
+			records = append(records, spanAt("POST", "embedder", in, arrival, at+18*ms-arrival))
+			links = append(links, op.Link{TraceID: in, SpanID: op.SpanID{1}})
+		}
+		id := op.TraceID{5, i}
+		records = append(records, spanAt("step", "embedder", id, at+8*ms, 10*ms, links...),
+			matmulAt("embedder", id, at+8*ms, 10*ms))
+	}
+	return records
+}
+
 func TestWhatIsSaidOfServers(t *testing.T) {
 	decode := engineStep{weight: 1, ns: 8 * ms}
 	prompt := func(weight int64) []engineStep {
@@ -119,6 +137,7 @@ func TestWhatIsSaidOfServers(t *testing.T) {
 		"a slow worker":            {workers(9*ms, 0), "straggler", "cuda:1 takes 2.25 times as long as the other worker of its queue"},
 		"the host in requests":     {workers(4*ms, ms), "engine_host", "idle for 192 ms between operations of the same request, 1.00 ms at"},
 		"workers without requests": {workers(2*ms, 0), "pauses", ""},
+		"a window for batches":     {joining(), "queue", "idle for 228 ms while requests wait for others to join their batch, up to 8.00 ms"},
 		"a failed request":         {parsing(), "errors", "1 of 20 requests POST ended with an error."},
 		"a slow first call":        {layers(900 * ms), "unlike", ""},
 	} {

@@ -9,6 +9,7 @@ import (
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/op"
 )
 
 const msec = int64(1_000_000)
@@ -121,6 +122,39 @@ func tokenized(before int64) (specs []tracetest.Spec, sum int64) {
 	return specs, sum
 }
 
+// windowed simulates an engine that waits up to a window for others to join the first request of a batch of at most four.
+// Its host works before and behind the operation of a batch, and for longer in the third batch.
+func windowed(window, host, pause int64) (specs []tracetest.Spec, sum int64) {
+	const n = 60
+	arrival := func(i int) int64 { return int64(i)*4*msec + int64(i*i%7)*msec/2 }
+	free, read := int64(0), 0
+	for k := byte(0); read < n; k++ {
+		first := read
+		start := max(free, arrival(first)+window)
+		if first+3 < n {
+			start = min(start, max(free, arrival(first+3)))
+		}
+		for ; read < n && read < first+4 && arrival(read) <= start; read++ {
+		}
+		span := tracetest.SpanAt("step", 1, 0, start, 0).In(100 + k)
+		begin := start + host
+		if k == 2 {
+			begin += pause
+		}
+		end := begin + 2*msec + int64(read-first)*msec
+		free = end + host
+		for i := first; i < read; i++ {
+			in := byte(i + 1)
+			span = span.To(in, 1)
+			specs = append(specs, tracetest.SpanAt("POST", 1, 0, arrival(i), free).In(in))
+			sum += free - arrival(i)
+		}
+		span.End = free
+		specs = append(specs, span, tracetest.OpAt("mlp", 2, 1, begin, end).In(100+k))
+	}
+	return specs, sum
+}
+
 // handedOver simulates an engine for prompts, a transfer, and an engine for the three tokens of all requests that have
 // come.
 func handedOver(scale float64) (specs []tracetest.Spec, sum int64) {
@@ -184,6 +218,11 @@ func TestServersRunAgainWithoutSharedStepsOrWithSeveralEngines(t *testing.T) {
 	_, ofIdlePool := pooled(1, 0)
 	batches, ofBatches := whole(1, 300_000)
 	_, ofFasterBatches := whole(0.9, 300_000)
+	windows, ofWindows := windowed(5*msec, msec/2, 0)
+	_, ofNoWindows := windowed(0, msec/2, 0)
+	_, ofShortWindows := windowed(2*msec, msec/2, 0)
+	_, ofNoHost := windowed(5*msec, 0, 0)
+	paused, ofPaused := windowed(5*msec, msec/2, 50*msec)
 	before, ofBefore := tokenized(4 * msec)
 	_, ofEarly := tokenized(0)
 	sixth := fmt.Sprint(tracetest.SpanAt("", 1, 0, 0, 1).In(6).TraceID())
@@ -192,6 +231,10 @@ func TestServersRunAgainWithoutSharedStepsOrWithSeveralEngines(t *testing.T) {
 		specs      []tracetest.Spec
 		from, want int64
 	}{
+		"window=0s":                {windows, ofWindows, ofNoWindows},
+		"window=2ms":               {windows, ofWindows, ofShortWindows},
+		"host 0.0x":                {windows, ofWindows, ofNoHost},
+		"pauses ":                  {paused, ofPaused, ofWindows},
 		"pauses":                   {batches, ofBatches, ofBatches},
 		"host 0.5x":                {batches, ofBatches, ofHost},
 		"0.5x mlp":                 {single, ofSingle, ofHalf},
@@ -225,5 +268,38 @@ func TestWorkersOfUnknownDevicesAreNotCompared(t *testing.T) {
 	g := replay.New(tracetest.AddTo(trace.New(), specs...))
 	if all := g.Replicas(); len(all) != 1 {
 		t.Errorf("workers: %v", all)
+	}
+}
+
+// copying returns a worker that reads each request into the device on a thread of its own and waits for the copy. Its span
+// behind the copy has no thread.
+func copying(took int64) (f *trace.Forest, sum int64) {
+	f = trace.New()
+	for i := range byte(10) {
+		at := int64(i) * 60 * msec
+		copied := at + msec + took
+		launched := func(o tracetest.Spec, launch, call int64) {
+			e := o.In(i + 1).OnStream(7).LaunchedAt(launch).Entry()
+			e.Attrs = append(e.Attrs, op.Attr{Key: "thread.id", Type: op.AttrInt, Value: "71"},
+				op.Attr{Key: "tensor.launch.duration", Type: op.AttrInt, Value: fmt.Sprint(call)})
+			f.Add(op.Record{Entry: e})
+		}
+		end := copied + 20*msec
+		tracetest.AddTo(f, tracetest.SpanAt("POST", 1, 0, at, end).In(i+1), tracetest.SpanAt("read", 2, 1, at, at+msec).In(i+1),
+			tracetest.SpanAt("denoise", 3, 1, copied, end).In(i+1))
+		launched(tracetest.OpAt("Memcpy HtoD (Pageable -> Device)", 4, 1, at+msec+5_000, copied-2_000).As(op.KindMemory), at+msec, took)
+		launched(tracetest.OpAt("unet", 5, 3, copied+5_000, end), copied, 4_000)
+		sum += end - at
+	}
+	return f, sum
+}
+
+// A span of a request goes on behind the last launch of the request by another thread.
+func TestSpansOfARequestWaitForItsThreads(t *testing.T) {
+	slow, ofSlow := copying(10 * msec)
+	_, ofFast := copying(5 * msec)
+	r := check.Must(replay.New(slow).Run(check.Must(replay.Parse("0.5x kind=memory"))(t)))(t)
+	if off := r.Requests.ReplayedSumNS - ofFast; r.Requests.SumNS != ofSlow || max(off, -off) > ofSlow/1_000 {
+		t.Errorf("%d of %d ns, want %d of %d", r.Requests.ReplayedSumNS, r.Requests.SumNS, ofFast, ofSlow)
 	}
 }

@@ -41,6 +41,7 @@ and its steps take. Without a change it says what the time is spent on.
                     "short" or "elementwise" fuses runs of such operations
     chunk=64        at most 64 tokens in a step of an engine; no SELECT
     replicas=2      requests in turn on two engines of the kind; no SELECT
+    window=2ms      engines wait at most so long to fill a batch; no SELECT
     without         without a request, written request=TRACE_ID
     host 0.5x       all time of the host times 0.5; SELECT is rank=N or nothing
     pauses          long times without a record of the host as short as usual ones

@@ -168,6 +168,7 @@ func (e *Engine) findWindow() {
 // findReady finds what each execution waited for, whether the numbers of requests and of new ones were ever limits, and
 // whether a batch ends before the next one. A number is a limit if a request that was ready had to wait at it.
 func (e *Engine) findReady() {
+	const few = 20 // parts of a window that tell a full batch
 	e.Delay = math.MaxInt64
 	for _, q := range e.Served {
 		e.Delay = min(e.Delay, e.Steps[q.First].Start-q.Arrival)
@@ -186,8 +187,8 @@ func (e *Engine) findReady() {
 		}
 		if last := began + s.New - 1; e.Window > 0 && s.Running == 0 && began <= last && last < len(e.Served) {
 			window := e.Served[began].Arrival + e.Window
-			if s.New == e.MostNew {
-				window = min(window, e.Served[last].Arrival+e.Delay)
+			if full := e.Served[last].Arrival + e.Delay; s.Start < window-e.Window/few {
+				window = min(window, full)
 			}
 			s.Window = max(0, min(s.Start, window)-max(s.Ready, e.Served[began].Arrival+e.Delay))
 			s.Ready = min(s.Start, max(s.Ready, window))
