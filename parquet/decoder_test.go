@@ -26,6 +26,7 @@ func TestNumbers(t *testing.T) {
 	}{
 		{"packed", []byte{0x03, 0x88, 0xc6, 0xfa}, 3, []int32{0, 1, 2, 3, 4, 5, 6, 7}},
 		{"equal", []byte{0x08, 0x05}, 3, []int32{5, 5, 5, 5}},
+		{"equal, in two runs", []byte{0x10, 0x05, 0x04, 0x05}, 3, []int32{5, 5, 5, 5, 5, 5, 5, 5, 5, 5}},
 		{"equal, of two bytes", []byte{0x04, 0x34, 0x12}, 13, []int32{0x1234, 0x1234}},
 		{"both", []byte{0x04, 0x01, 0x03, 0xaa, 0x02, 0x00}, 1, []int32{1, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0}},
 		{"without data", nil, 0, []int32{0, 0, 0}},
@@ -44,6 +45,10 @@ func TestNumbers(t *testing.T) {
 				got = append(got, h.at(i))
 			}
 			check.Equal(t, "", test.want, got)
+			equal := len(slices.Compact(got)) <= 1
+			if (h.list == nil) != equal {
+				t.Errorf("equal numbers: %t; list of %d", equal, len(h.list))
+			}
 			if test.width > 0 && h.decode(test.buf, test.width, len(test.want)+100) == nil {
 				t.Error("there are 100 more")
 			}

@@ -157,7 +157,7 @@ func (p *pageValues) decodeTexts(dst, src []byte, encoding format.Encoding, n in
 }
 
 // numbers decodes numbers of a few bits each, in runs of equal or packed numbers: levels, indexes into
-// dictionaries and booleans.
+// dictionaries and booleans. Most columns have one level, in several runs.
 type numbers struct {
 	list  []int32 // nil if all numbers are value
 	value int32
@@ -204,6 +204,7 @@ func (h *numbers) decode(src []byte, width, n int) error {
 		return nil
 	}
 	size := 0
+	same := true // all numbers are h.value
 	for have := 0; have < n; {
 		head, k := binary.Uvarint(src[size:])
 		run := int(head >> 1)
@@ -214,6 +215,7 @@ func (h *numbers) decode(src []byte, width, n int) error {
 			return errShortPage
 		case isPacked: // groups of eight numbers
 			run, bytes = 8*run, run*width
+			same = same && run == 0
 		case run > 0:
 			var number [8]byte
 			copy(number[:], src[size+k:size+k+bytes])
@@ -221,18 +223,21 @@ func (h *numbers) decode(src []byte, width, n int) error {
 			if value>>width != 0 {
 				return fmt.Errorf("number %d of %d bits", value, width)
 			}
-			if have == 0 && run >= n {
+			if have == 0 {
 				h.value = int32(value)
-				return nil
 			}
+			same = same && h.value == int32(value)
 		default:
 			bytes = 0 // the library decodes no number
 		}
-		if have+run > n+maxPadding || bytes > left && have+8*left/width < n {
+		if have+run > n+maxPadding && !(same && have == 0) || bytes > left && have+8*left/width < n {
 			return errShortPage
 		}
 		have += run
 		size += k + bytes
+	}
+	if same {
+		return nil
 	}
 	if missing := size - len(src); missing > 0 { // some writers omit the padding of the last run
 		src = append(slices.Clip(src), make([]byte, missing)...)
