@@ -32,6 +32,7 @@ type column struct {
 	dictionary    []rows.Meaning
 	held          int64 // bytes of the dictionary in the memory
 
+	value rows.Value // the last one
 	last  rows.Meaning
 	cells []rows.Cell    // of the row
 	kept  []rows.Meaning // values of cells that are not in the dictionary
@@ -127,16 +128,22 @@ func (c *column) setDictionary(pg page) error {
 	c.hasDictionary = true
 	c.dictionary = make([]rows.Meaning, pg.values)
 	for i := range c.dictionary {
-		c.Translate(c.batch, &c.leaf.Form, c.own.next(c.leaf), &c.dictionary[i])
+		c.translate(&c.dictionary[i])
 	}
 	return nil
+}
+
+// translate translates the next value of a page or dictionary.
+func (c *column) translate(to *rows.Meaning) {
+	c.own.next(c.leaf, &c.value)
+	c.Translate(c.batch, &c.leaf.Form, &c.value, to)
 }
 
 // nextValue returns the next value that is not null. A value outside the dictionary is translated into room.
 func (c *column) nextValue(room *rows.Meaning) (*rows.Meaning, error) {
 	if !c.hasIndexes {
 		*room = rows.Meaning{}
-		c.Translate(c.batch, &c.leaf.Form, c.own.next(c.leaf), room)
+		c.translate(room)
 		return room, nil
 	}
 	at := uint32(c.indexes.at(c.next))

@@ -132,7 +132,8 @@ func TestBadTexts(t *testing.T) {
 // 2000-01-01 is Julian day 2451545.
 func TestInt96(t *testing.T) {
 	p := pageValues{data: []byte{1, 0, 0, 0, 0, 0, 0, 0, 0x59, 0x68, 0x25, 0}}
-	v := p.next(&leaf{typ: format.Int96, size: 12})
+	var v rows.Value
+	p.next(&leaf{typ: format.Int96, size: 12}, &v)
 	check.Equal(t, "", int64(946_684_800_000_000_001), v.Int)
 }
 
@@ -155,7 +156,7 @@ func FuzzDecoder(f *testing.F) {
 		read := 0
 		b := rows.NewBatch()
 		c := column{leaf: &l, Use: rows.Use{
-			Translate: func(*rows.Batch, *rows.Form, rows.Value, *rows.Meaning) { read++ },
+			Translate: func(*rows.Batch, *rows.Form, *rows.Value, *rows.Meaning) { read++ },
 			Set:       func(*rows.Row, *rows.Meaning) {},
 		}}.opened(pages{memory: new(memory)}, b)
 		c.hasDictionary = true

@@ -32,11 +32,11 @@ type pageValues struct {
 	held    int64 // bytes of buf in the memory
 }
 
-// next returns the next value. The caller knows their number from decode. A 96-bit timestamp, nanoseconds of the day
+// next sets to to the next value. The caller knows their number from decode. A 96-bit timestamp, nanoseconds of the day
 // and a Julian day, becomes Unix time in nanoseconds. It wraps around outside the years 1678 to 2262.
-func (p *pageValues) next(l *leaf) rows.Value {
+func (p *pageValues) next(l *leaf, to *rows.Value) {
 	i := p.at
-	to := rows.Value{Kind: l.kind}
+	*to = rows.Value{Kind: l.kind}
 	p.at++
 	var b []byte
 	switch {
@@ -73,7 +73,6 @@ func (p *pageValues) next(l *leaf) rows.Value {
 	if l.kind == rows.Integer && l.unsigned && to.Int < 0 {
 		to.Kind = rows.Number
 	}
-	return to
 }
 
 var textEncodings = map[format.Encoding]encoding.Encoding{

@@ -29,7 +29,7 @@ type Form struct {
 // Use says how to read a column.
 type Use struct {
 	// Translate translates a value, independent of its row.
-	Translate func(b *Batch, f *Form, v Value, to *Meaning)
+	Translate func(b *Batch, f *Form, v *Value, to *Meaning)
 	// Either Set or List is not nil. Set takes the value of a row; List takes all cells of a row.
 	Set  func(r *Row, m *Meaning)
 	List func(r *Row, cells []Cell)
@@ -93,7 +93,7 @@ func fieldOf[T any](c *opfields.Field[T], of func(*Row) *T) (translate, func(*Ro
 	case func(*T) *float64:
 		return adjustedCount, func(r *Row, m *Meaning) { *at(of(r)) = m.float }
 	}
-	return func(*Batch, *Form, Value, *Meaning) {}, nil
+	return func(*Batch, *Form, *Value, *Meaning) {}, nil
 }
 
 // ownColumns are the columns of fields with special readers.
@@ -162,7 +162,7 @@ var otherColumns = []Column{
 
 var amount = integer(0, op.WarnBadValue)
 
-type translate = func(b *Batch, f *Form, v Value, to *Meaning)
+type translate = func(b *Batch, f *Form, v *Value, to *Meaning)
 
 // one reads a column with one value per row. A list is a wrong value.
 func one(wrong op.Warning, t translate, set func(*Row, *Meaning)) func(*Form) Use {
@@ -207,7 +207,7 @@ func setDuration(r *Row, m *Meaning) { r.Duration, r.HasDuration = m.number, tru
 // passing ignores a column of an unusable form. Values that are not null add a warning.
 func passing(wrong op.Warning) Use {
 	return Use{
-		Translate: func(*Batch, *Form, Value, *Meaning) {},
+		Translate: func(*Batch, *Form, *Value, *Meaning) {},
 		List: func(r *Row, cells []Cell) {
 			if cells[0].Def > 0 {
 				r.Warn |= wrong

@@ -60,7 +60,7 @@ func (m *Meaning) set(n int64, ok bool, warning op.Warning) {
 }
 
 // text translates to valid UTF-8 and interns it. Numbers become text.
-func text(b *Batch, _ *Form, v Value, to *Meaning) {
+func text(b *Batch, _ *Form, v *Value, to *Meaning) {
 	to.ok = true
 	switch v.Kind {
 	case Text, Bytes:
@@ -78,14 +78,14 @@ func text(b *Batch, _ *Form, v Value, to *Meaning) {
 	}
 }
 
-func dtype(b *Batch, f *Form, v Value, to *Meaning) {
+func dtype(b *Batch, f *Form, v *Value, to *Meaning) {
 	text(b, f, v, to)
 	t, _ := op.ParseDType(to.text)
 	to.text = string(t)
 }
 
 // warning translates the name of a warning. A newer version may know more names.
-func warning(b *Batch, f *Form, v Value, to *Meaning) {
+func warning(b *Batch, f *Form, v *Value, to *Meaning) {
 	text(b, f, v, to)
 	w, _ := op.ParseWarning(to.text)
 	to.warning |= w
@@ -105,7 +105,7 @@ func (v *Value) integer() (n int64, ok bool) {
 
 // integer translates integers of at least least. Other values add a warning.
 func integer(least int64, warning op.Warning) translate {
-	return func(_ *Batch, _ *Form, v Value, to *Meaning) {
+	return func(_ *Batch, _ *Form, v *Value, to *Meaning) {
 		n, ok := v.integer()
 		to.set(n, ok && n >= least, warning)
 	}
@@ -113,7 +113,7 @@ func integer(least int64, warning op.Warning) translate {
 
 // nanos translates times and durations. They are in nanoseconds unless the column has a unit.
 func nanos(warning op.Warning) translate {
-	return func(_ *Batch, f *Form, v Value, to *Meaning) {
+	return func(_ *Batch, f *Form, v *Value, to *Meaning) {
 		n, ok := v.integer()
 		if unit := f.Unit; ok && unit > 1 {
 			ok = math.MinInt64/unit <= n && n <= math.MaxInt64/unit
@@ -124,7 +124,7 @@ func nanos(warning op.Warning) translate {
 }
 
 // micros translates durations from microseconds, the unit of the seed format, to nanoseconds.
-func micros(_ *Batch, _ *Form, v Value, to *Meaning) {
+func micros(_ *Batch, _ *Form, v *Value, to *Meaning) {
 	const most = math.MaxInt64 / 1000
 	var ns int64
 	var ok bool
@@ -143,7 +143,7 @@ func micros(_ *Batch, _ *Form, v Value, to *Meaning) {
 	to.set(ns, ok, op.WarnBadValue)
 }
 
-func adjustedCount(_ *Batch, _ *Form, v Value, to *Meaning) {
+func adjustedCount(_ *Batch, _ *Form, v *Value, to *Meaning) {
 	ok := true
 	switch v.Kind {
 	case Float:
@@ -159,12 +159,12 @@ func adjustedCount(_ *Batch, _ *Form, v Value, to *Meaning) {
 }
 
 // flag translates to a number; 0 is false.
-func flag(_ *Batch, _ *Form, v Value, to *Meaning) {
+func flag(_ *Batch, _ *Form, v *Value, to *Meaning) {
 	to.set(v.Int, v.Kind == Boolean || v.Kind == Integer || v.Kind == Number, op.WarnBadValue)
 }
 
 // traceID translates ids in hexadecimal or as bytes. A zero id is unknown.
-func traceID(_ *Batch, _ *Form, v Value, to *Meaning) {
+func traceID(_ *Batch, _ *Form, v *Value, to *Meaning) {
 	text := v.Bytes
 	var ok bool
 	if to.id, ok = op.ParseTraceID(text); !ok && len(text) == len(to.id) {
@@ -175,7 +175,7 @@ func traceID(_ *Batch, _ *Form, v Value, to *Meaning) {
 
 // spanID translates span ids like traceID. With none, a zero id means no span.
 func spanID(none bool) translate {
-	return func(_ *Batch, _ *Form, v Value, to *Meaning) {
+	return func(_ *Batch, _ *Form, v *Value, to *Meaning) {
 		text := v.Bytes
 		id, ok := op.ParseSpanID(text)
 		if !ok && len(text) == len(id) {
@@ -188,7 +188,7 @@ func spanID(none bool) translate {
 }
 
 // isID adds a warning for a value that is neither empty nor an id.
-func (m *Meaning) isID(v Value, isID bool) {
+func (m *Meaning) isID(v *Value, isID bool) {
 	if m.ok = true; !isID && (len(v.Bytes) > 0 || v.Kind < Text) {
 		m.warning = op.WarnBadID
 	}
@@ -196,7 +196,7 @@ func (m *Meaning) isID(v Value, isID bool) {
 
 // failure translates an error column. A description that is not null marks the operation as failed, even
 // if it is empty.
-func failure(b *Batch, f *Form, v Value, to *Meaning) {
+func failure(b *Batch, f *Form, v *Value, to *Meaning) {
 	text(b, f, v, to)
 	if f.MaxDef > 0 || to.text != "" {
 		to.number = 1

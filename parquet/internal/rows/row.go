@@ -242,7 +242,7 @@ func setInputShapes(r *Row, cells []Cell, lists []int32) {
 
 // shapeText translates a text with one or all shapes, like the attribute attr.
 func shapeText(attr string) translate {
-	return func(b *Batch, f *Form, v Value, to *Meaning) {
+	return func(b *Batch, f *Form, v *Value, to *Meaning) {
 		text(b, f, v, to)
 		b.texts.Reset()
 		b.texts.Str(attrkey.Name, "shapes")
