@@ -155,7 +155,7 @@ func hostTops(f *trace.Forest) []int32 {
 	for r := range f.Rows() {
 		tops[r] = r // duplicates included
 	}
-	for _, r := range f.Nesting().Rows() {
+	for r := range f.Tree.TopDown() {
 		if p := f.Tree.Parent[r]; p != trace.NoRow && f.Has(p, trace.FlagOp|trace.FlagHost) {
 			tops[r] = tops[p]
 		}

@@ -187,9 +187,10 @@ func (l lanes) nearest(candidates []*part, p *part) int {
 	return best
 }
 
-// absorb adds o, a later part, to p.
+// absorb adds o, a later part, to p and leaves no places in o.
 func (p *part) absorb(o *part) {
 	p.places = append(p.places, o.places...)
+	o.places = nil
 	p.requests = append(p.requests, o.requests...)
 	p.lanes = append(p.lanes, o.lanes...)
 	if o.last > p.last {

@@ -182,7 +182,7 @@ func (f *Forest) buildLaunchers() {
 // hostsAbove returns the nearest host operation at or above each row.
 func (f *Forest) hostsAbove() []int32 {
 	above := noRows(f.Rows())
-	for r := range f.Tree.topDown() {
+	for r := range f.Tree.TopDown() {
 		if p := f.Tree.Parent[r]; f.isHostOp(r) {
 			above[r] = r
 		} else if p != NoRow {

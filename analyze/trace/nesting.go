@@ -19,7 +19,7 @@ func (f *Forest) Nesting() *Nesting {
 	n := &Nesting{
 		rows: make([]int32, 0, f.Len()), Place: make([]int32, f.Len()), Size: make([]int32, f.Len()),
 	}
-	for r := range f.Tree.topDown() {
+	for r := range f.Tree.TopDown() {
 		n.Place[r] = int32(len(n.rows))
 		n.rows = append(n.rows, r)
 	}

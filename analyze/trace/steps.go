@@ -15,7 +15,7 @@ func (f *Forest) belowSteps() []int32 {
 	if len(f.Names.Marks.Values) < 2 {
 		return above
 	}
-	for r := range f.Tree.topDown() {
+	for r := range f.Tree.TopDown() {
 		switch parent := f.Tree.Parent[r]; {
 		case !f.Has(r, FlagOp) && f.Mark(r) != 0:
 			above[r] = r

@@ -35,16 +35,18 @@ type graphKey struct {
 // Children returns the rows directly below r, last to end first.
 func (t *Tree) Children(r int32) []int32 { return t.kids[t.First[r]:t.First[r+1]] }
 
-// topDown yields the rows of the tree in depth-first order, each after its parent. Duplicates are omitted.
-func (t *Tree) topDown() iter.Seq[int32] {
+// TopDown yields the rows of the tree in depth-first order, each after its parent. Duplicates are omitted.
+func (t *Tree) TopDown() iter.Seq[int32] {
 	return func(yield func(int32) bool) {
-		pending := slices.Clone(t.Roots)
-		slices.Reverse(pending)
-		for len(pending) > 0 {
-			r := pending[len(pending)-1]
-			pending = append(pending[:len(pending)-1], t.Children(r)...)
-			if !yield(r) {
-				return
+		var pending []int32
+		for _, root := range t.Roots {
+			pending = append(pending, root)
+			for len(pending) > 0 {
+				r := pending[len(pending)-1]
+				pending = append(pending[:len(pending)-1], t.Children(r)...)
+				if !yield(r) {
+					return
+				}
 			}
 		}
 	}

@@ -302,7 +302,7 @@ func (f *Forest) Without(out []bool) *Forest {
 // adopted returns the new parent id for the children of each removed row.
 func (f *Forest) adopted(out []bool) map[int32]uint64 {
 	ids := make(map[int32]uint64)
-	for r := range f.Tree.topDown() {
+	for r := range f.Tree.TopDown() {
 		switch parent := f.Tree.Parent[r]; {
 		case !out[r]:
 		case parent != NoRow && out[parent]:
@@ -319,7 +319,7 @@ func (f *Forest) adopted(out []bool) map[int32]uint64 {
 func (f *Forest) RequestOwners() []int32 {
 	owner := noRows(f.Rows())
 	named := f.stampedSpans()
-	for r := range f.Tree.topDown() {
+	for r := range f.Tree.TopDown() {
 		parent := f.Tree.Parent[r]
 		switch {
 		case !f.Has(r, FlagOp) && (parent == NoRow || f.Has(r, FlagRemote) || named[r]):
@@ -360,7 +360,7 @@ func (f *Forest) JoinServices() {
 	calls := make(map[call]int)
 	several := make(map[int32]bool) // by topmost row
 	top := noRows(f.Rows())
-	for r := range f.Tree.topDown() {
+	for r := range f.Tree.TopDown() {
 		top[r] = r
 		if parent := f.Tree.Parent[r]; parent != NoRow {
 			top[r] = top[parent]
@@ -414,7 +414,7 @@ func (f *Forest) namedOwner(s int32) int32 {
 func (f *Forest) localRoots() []int32 {
 	roots := noRows(f.Rows())
 	named := f.stampedSpans()
-	for r := range f.Tree.topDown() {
+	for r := range f.Tree.TopDown() {
 		parent := f.Tree.Parent[r]
 		switch s := f.Stamp(r); {
 		case s != 0 && f.Tree.stampRow[s] != NoRow:

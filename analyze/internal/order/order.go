@@ -39,15 +39,45 @@ func Rows(rows []int32, at func(r int32) int64, ties func(a, b int32) int) {
 	if sortTies(rows, at, ties) {
 		return
 	}
-	keys := make([]Key, len(rows))
-	for i, r := range rows {
-		keys[i] = Key{at(r), r}
-	}
-	Keys(keys)
-	for i, k := range keys {
-		rows[i] = k.Row
+	var keys, buffer []Key
+	from := int32(0)
+	for _, end := range divide(rows, at) {
+		part := rows[from:end]
+		from = end
+		keys = slices.Grow(keys[:0], len(part))
+		for _, r := range part {
+			keys = append(keys, Key{at(r), r})
+		}
+		buffer = sortKeys(keys, buffer)
+		for i, k := range keys {
+			part[i] = k.Row
+		}
 	}
 	sortTies(rows, at, ties)
+}
+
+// partRows is about the number of rows that are sorted at a time. Tests sort fewer.
+var partRows = 1 << 20
+
+// divide moves rows with smaller at into earlier parts, and returns the ends of the parts. A sample divides the range
+// of at. Keys of all rows would take four times the memory of the rows.
+func divide(rows []int32, at func(r int32) int64) (ends []int32) {
+	const perPart = 64
+	parts := (len(rows) + partRows - 1) / partRows
+	if parts < 2 {
+		return []int32{int32(len(rows))}
+	}
+	sample := make([]int64, parts*perPart)
+	for i := range sample {
+		sample[i] = at(rows[i*len(rows)/len(sample)])
+	}
+	slices.Sort(sample)
+	grouped, first := GroupRows(rows, parts, nil, func(i int32) int32 {
+		now := at(rows[i])
+		return int32(sort.Search(parts-1, func(p int) bool { return now < sample[(p+1)*perPart] }))
+	})
+	copy(rows, grouped)
+	return first[1:]
 }
 
 // sortTies sorts the runs of rows with equal at by ties. It returns false at the first row that is not in order of at.
@@ -75,7 +105,10 @@ func sortTies(rows []int32, at func(r int32) int64, ties func(a, b int32) int) b
 
 // Keys sorts keys by At, keeping the order of equal keys. Operations are recorded almost in order of their starts.
 // Merging then only costs a few comparisons and the time for unsorted parts.
-func Keys(keys []Key) {
+func Keys(keys []Key) { sortKeys(keys, nil) }
+
+// sortKeys is Keys with a buffer. It returns the buffer for reuse.
+func sortKeys(keys, buffer []Key) []Key {
 	run := 16
 	for part := range slices.Chunk(keys, run) {
 		for i := 1; i < len(part); i++ {
@@ -84,12 +117,12 @@ func Keys(keys []Key) {
 			}
 		}
 	}
-	var left []Key
 	for ; run < len(keys); run *= 2 {
 		for from := 0; from+run < len(keys); from += 2 * run {
-			left = merge(keys[from:min(from+2*run, len(keys))], run, left)
+			buffer = merge(keys[from:min(from+2*run, len(keys))], run, buffer)
 		}
 	}
+	return buffer
 }
 
 // merge merges the sorted keys before middle with the sorted keys from middle on. It returns left, its buffer, for

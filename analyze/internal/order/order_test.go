@@ -9,10 +9,33 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
 )
+
+// setPartRows sets the rows that are sorted at a time until the test ends.
+func setPartRows(t *testing.T, n int) {
+	before := partRows
+	partRows = n
+	t.Cleanup(func() { partRows = before })
+}
+
+// Sorting takes the memory of the rows once more, and the keys of a part of them.
+func TestRowsTakeLittleMemory(t *testing.T) {
+	setPartRows(t, 1<<16)
+	rows := make([]int32, 1<<20)
+	for i := range rows {
+		rows[i] = int32(i)
+	}
+	at := func(r int32) int64 { return int64(r % 1000 * (1 + r%7)) }
+	bytes := check.Allocated(func() { Rows(rows, at, cmp.Compare[int32]) })
+	if most := int64(10 * len(rows)); bytes > most {
+		t.Errorf("%d bytes, at most %d", bytes, most)
+	}
+}
 
 // Rows in any order are sorted by time, and then by ties.
 func TestRows(t *testing.T) {
+	setPartRows(t, 1<<14)
 	orders := map[string]func(r *rand.Rand, i int) int64{
 		"sorted":      func(_ *rand.Rand, i int) int64 { return int64(i) },
 		"nearly":      func(r *rand.Rand, i int) int64 { return int64(i) + r.Int64N(1000) },

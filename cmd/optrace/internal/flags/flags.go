@@ -213,10 +213,11 @@ func (m MemorySize) Option() int64 {
 	return int64(m)
 }
 
-// LimitHeap makes the garbage collector keep the process near the bound, unless GOMEMLIMIT is set. Collections are
-// cheap, because operations are stored without pointers.
+// LimitHeap makes the garbage collector keep the process below the bound, unless GOMEMLIMIT is set. A sixteenth remains
+// for the program itself and for what comes before a collection ends. Collections are cheap, because operations are
+// stored without pointers.
 func (m MemorySize) LimitHeap() {
 	if _, set := os.LookupEnv("GOMEMLIMIT"); !set && m > 0 {
-		debug.SetMemoryLimit(int64(m))
+		debug.SetMemoryLimit(int64(m - m/16))
 	}
 }
