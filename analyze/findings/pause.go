@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/steps"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/internal/model/attrkey"
 )
@@ -30,9 +31,14 @@ func (l *list) ranges(named map[string]bool) map[string]bool {
 			continue
 		}
 		n, ns := timeline.Within(l.Forest, &h)
-		names[h.Operation] = 2*n*h.Longest.HostNS >= h.TimeNS || ns == 0
+		names[h.Operation] = 2*n*h.Longest.HostNS >= h.TimeNS || ns == 0 || l.isStep(h.Operation)
 	}
 	return names
+}
+
+// isStep reports whether a range is the steps themselves. It does not say what the host does within it.
+func (l *list) isStep(name string) bool {
+	return slices.ContainsFunc(l.Steps, func(s steps.Row) bool { return s.Source == steps.SourceRange && s.Name == name })
 }
 
 // hasRule reports whether another rule has the time in a range or a call of the host.

@@ -238,9 +238,27 @@ func (c *communications) changes(kind replay.Kind) (all []replay.Change) {
 	return all
 }
 
+// exposedAnyway returns how many collectives of a step nothing hides: the last reduction, and the first gather of each
+// pass. Weights are gathered in one or both passes, and their gradients are scattered in one.
+func (l *list) exposedAnyway(c *communications) int64 {
+	var gathers, scatters int64
+	for _, o := range c.rows {
+		switch name := strings.ToLower(l.transferName(o.Operation)); {
+		case strings.Contains(name, "gather"):
+			gathers += o.Count
+		case strings.Contains(name, "scatter"):
+			scatters += o.Count
+		}
+	}
+	if gathers == 0 || scatters == 0 {
+		return 1
+	}
+	return 1 + min(2, max(1, (gathers+scatters/2)/scatters))
+}
+
 // overlapped returns the candidate that puts the collectives c of a step on a stream of their own. If what follows
-// needs the data of all, an earlier start is another program: then the last of them stays, and the others hide behind
-// the backward pass, two thirds of the computing time.
+// needs the data of all, an earlier start is another program: then exposedAnyway of them stay, and the others hide
+// behind the backward pass, two thirds of the computing time.
 func (l *list) overlapped(collectives *communications, f Finding, ofStep int64) []candidate {
 	const nearly = 0.65
 	var over, removed replay.Saving
@@ -258,7 +276,8 @@ func (l *list) overlapped(collectives *communications, f Finding, ofStep int64) 
 	}
 	c.changes = nil
 	c.atMost = over.NS <= 0
-	ns := max(over.NS, hidden-hidden/max(2, ofStep))
+	stay := l.exposedAnyway(collectives)
+	ns := max(over.NS, hidden-hidden*stay/max(stay+1, ofStep))
 	exposed := l.by.CommunicationNS / l.devicesNum
 	c.saving = replay.Saving{
 		NS: ns, LowNS: over.LowNS, HighNS: min(removed.HighNS, max(ns, removed.NS, exposed)), Known: over.Known && removed.Known,
@@ -280,6 +299,8 @@ func (l *list) hidesCollectives() bool {
 const (
 	slowLink  = 0.5
 	linkShare = 0.8
+	// collectiveLatency is the time of a small collective within a node, whatever the rate of its links.
+	collectiveLatency = 15e-6
 )
 
 // fasterLink returns the candidate of collectives that run beside the computation and take longer: they save what
@@ -287,17 +308,19 @@ const (
 func (l *list) fasterLink(collectives *communications, f Finding, removed replay.Saving) candidate {
 	f.Try = "find out which link they use (NCCL_DEBUG=INFO), and send fewer bytes, such as gradients in bfloat16"
 	bus, link := l.busRate()
+	latency := l.latency()
 	if bus <= 0 || link <= 0 || bus > slowLink*link {
 		return candidate{Finding: f, saving: removed, atMost: true}
 	}
 	f.Text += fmt.Sprintf(" Their links carry %s/s of %s/s.", units.Bytes(int64(bus)), units.Bytes(int64(link)))
 	f.Evidence = append(f.Evidence, figure("rate of a link", bus, "B/s"), figure("peak of a link", link, "B/s"))
 	changes := collectives.changes(replay.Scale)
+	factor := func(share float64) float64 { return min(1, latency+bus/(share*link)) }
 	for i := range changes {
-		changes[i].Factor = bus / (linkShare * link)
+		changes[i].Factor = factor(linkShare)
 	}
 	c := candidate{Finding: f, changes: changes}
-	part := func(share float64) float64 { return (1 - bus/(share*link)) / (1 - bus/(linkShare*link)) }
+	part := func(share float64) float64 { return (1 - factor(share)) / max(1e-9, 1-factor(linkShare)) }
 	if l.replay(&c.saving, changes) { // as real links reach 0.6 to 1 of their rate
 		c.saving.LowNS = min(c.saving.LowNS, int64(float64(c.saving.NS)*part(0.6)))
 		c.saving.HighNS = max(c.saving.HighNS, int64(float64(c.saving.NS)*part(1)))
@@ -322,6 +345,17 @@ func (l *list) busRate() (bus, link float64) {
 		bytes += float64(row.TransferNS.V) / 1e9 * row.BusBytesPerSecond.V
 	}
 	return bytes / max(seconds, 1e-9), l.linkRate()
+}
+
+// latency returns the part of collectiveLatency in the transfers of collectives. The rest of them is bytes.
+func (l *list) latency() float64 {
+	var n, seconds float64
+	for i := range l.Collectives {
+		row := &l.Collectives[i]
+		n += float64(row.Count - row.Single)
+		seconds += float64(row.TransferNS.V) / 1e9
+	}
+	return min(1, n*collectiveLatency/max(seconds, 1e-9))
 }
 
 // linkRate returns the rate of the devices' links by their data sheets, the least one, 0 if unknown.

@@ -242,6 +242,9 @@ func (l *list) unrecorded(named map[string]bool) []candidate {
 		after += " (" + l.named(place.Wait) + ")"
 	}
 	c := candidate{changes: change(replay.Pauses, ""), atMost: true}
+	if attrkey.IsRead(place.After) && l.late == nil { // without the value the host need not wait for it, either
+		c.changes = append(c.changes, replay.Change{Kind: replay.Remove, Select: place.After})
+	}
 	gain := most
 	if (2*inRanges >= ns || l.betweenNS > 0) && l.replay(&c.saving, c.changes) {
 		if 2*inRanges >= ns { // other ranges have pauses, too

@@ -286,6 +286,19 @@ func TestRules(t *testing.T) {
 			r.launch("aten::mm", "gemm", op.KindCompute, ms)
 			r.at = r.free
 		})},
+		{"pauses within ranges that are the steps", "pauses", "runs no operation", repeat(func(r *run, i int) {
+			from := r.at
+			for range 8 {
+				e := r.launch("aten::mm", "gemm", op.KindCompute, ms/2)
+				e.Step = op.Known(int64(i))
+				e.StepName = "sample"
+				r.at = r.free + ms
+			}
+			end := r.at
+			r.at = from
+			r.call("sample", end-from)
+			r.at = end
+		})},
 		{"input", "input_wait", "(DataLoader) runs 20 times, 1.00 ms each", repeat(func(r *run, _ int) {
 			r.call("enumerate(DataLoader)", ms)
 			r.launch("aten::mm", "gemm", op.KindCompute, ms)
@@ -317,6 +330,24 @@ func TestRulesAreDocumented(t *testing.T) {
 		if !strings.Contains(definitions, "\n- **"+name+"**: ") || !strings.Contains(advice, "\n## "+name+"\n") {
 			t.Errorf("%s has no definition, or no advice", name)
 		}
+	}
+}
+
+// Without a value that the host reads in each step it prepares the next step meanwhile: that counts with the code behind it.
+func TestCodeBehindAValueAndTheWaitForIt(t *testing.T) {
+	const ms, steps = 1_000_000, 20
+	var r run
+	for range steps {
+		r.host("aten::view", 4*ms/10)
+		r.launch("aten::mm", "gemm", op.KindCompute, ms)
+		from := r.at
+		r.launch("aten::item", "Memcpy DtoH", op.KindMemory, 1_000)
+		r.records[len(r.records)-2].Entry.Duration = r.free - from
+		r.at = r.free + ms/2
+	}
+	f := only(found(t, r.records...), "pauses")
+	if ms := f.SavedNS.V / ms; ms < 16 || ms > 18 {
+		t.Errorf("%q saves %s", f.Text, f.Gain())
 	}
 }
 
