@@ -183,3 +183,56 @@ func TestAllReducesOfEachPassAndBehindLaunches(t *testing.T) {
 		}
 	}
 }
+
+// A long call on one of many ranks holds up all: its own idle time counts, and not the mean of the devices.
+func TestALongCallOfOneRank(t *testing.T) {
+	const ms, steps, ranks, save = 1_000_000, 8, 16, 4_000_000
+	var records []op.Record
+	at := int64(1e18)
+	var hosts [ranks]int64 // the times of the hosts, ahead of their devices
+	for step := range int64(steps) {
+		late := int64(0)
+		if step == steps/2 {
+			late = save
+		}
+		for rank := range int64(ranks) {
+			id := func(n int64) op.SpanID { return op.SpanID{byte(n), byte(step), byte(rank)} }
+			add := func(name, on string, n, from, ns int64, kind op.Kind) *op.Entry {
+				e := &op.Entry{
+					Operation: name, Kind: kind, DeviceID: on, TraceID: op.TraceID{1}, SpanID: id(n), Rank: op.Known(rank),
+					Start: op.Known(from), Duration: ns, Step: op.Known(step),
+				}
+				records = append(records, op.Record{Entry: e})
+				return e
+			}
+			host := &hosts[rank]
+			*host = max(*host, 1e18)
+			mine := int64(0)
+			if rank == 0 && late > 0 {
+				mine = late
+				*host = at
+				add("save_checkpoint", "", 1, *host, save, op.KindControl).Side = op.SideHost
+				*host += save
+			}
+			for n, name := range []string{"gemm", "all_reduce"} {
+				more := int64(n)
+				add("aten::"+name, "", more+2, *host, 5_000, op.KindControl).Side = op.SideHost
+				kind := []op.Kind{op.KindCompute, op.KindCollective}[n]
+				e := add(name, "cuda:0", more+4, at+mine+more*ms+20_000, ms+more*(late-mine)-1_000, kind)
+				e.Stream = op.Known(int64(7))
+				e.ParentSpanID = id(more + 2)
+				e.Launch = op.Known(*host + 2_000)
+				if *host += 10_000; n == 1 {
+					e.Collective = &op.Collective{
+						Name: name, Group: "dp", Sequence: op.Known(step), GroupSize: op.Known(int64(ranks)),
+					}
+				}
+			}
+		}
+		at += 2*ms + late
+	}
+	f := only(found(t, records...), "pauses")
+	if !strings.Contains(f.Text, "0/cuda:0 is idle 3.9") || f.SavedNS.V < save*9/10 || f.SavedNS.V > save*11/10 {
+		t.Errorf("%q, gain %q", f.Text, f.Gain())
+	}
+}

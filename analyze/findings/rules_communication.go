@@ -269,10 +269,14 @@ func (l *list) overlapped(collectives *communications, f Finding, ofStep int64) 
 	}
 	bus, link := l.busRate()
 	hidden := min(removed.NS, l.by.ComputeNS/l.devicesNum*2/3)
+	needed := 2*collective.Needed(l.Forest) > 1
 	// nothing or too little is there to hide them behind
-	isSlow := bus > 0 && bus < slowLink*link && (2*collective.Needed(l.Forest) > 1 || 2*hidden < removed.NS)
+	isSlow := bus > 0 && bus < slowLink*link && (needed || 2*hidden < removed.NS)
 	if isSlow || l.hidesCollectives() && over.NS <= removed.NS/10 {
 		return []candidate{l.fasterLink(collectives, f, removed)}
+	}
+	if needed {
+		c.Try += "; those of a layer's own data in chunks, beside its matrix products"
 	}
 	c.changes = nil
 	c.atMost = over.NS <= 0

@@ -90,7 +90,13 @@ func (l *list) findPauses() (all []candidate) {
 		launched[o.Operator] += o.DeviceTotalNS
 	}
 	for _, h := range slices.Concat(l.Extent.Host, l.Extent.Calls) {
-		if !l.enough(h.TimeNS / l.devicesNum) {
+		device := "The device"
+		idle := h.TimeNS / l.devicesNum
+		if h.Longest.HostNS > idle { // others may wait for this one
+			device = l.label(h.Longest.Key)
+			idle = h.Longest.HostNS
+		}
+		if !l.enough(idle) {
 			continue
 		}
 		n := l.timesCalled(h)
@@ -107,8 +113,8 @@ func (l *list) findPauses() (all []candidate) {
 			continue
 		}
 		where := whereGap(h.Longest, h.Operation)
-		f := says(HostGap, where, "The device is idle %s while the host runs %s (%s).", l.part(h.TimeNS/l.devicesNum),
-			l.named(h.Operation), units.Plural(n, "time"))
+		f := says(HostGap, where, "%s is idle %s while the host runs %s (%s).", device, l.part(idle), l.named(h.Operation),
+			units.Plural(n, "time"))
 		f.Evidence = []Evidence{about("operation", h.Operation), times("calls", n), lasts("longest idle time", h.Longest.HostNS)}
 		f.Try = "run it in the background, or less often"
 		c := candidate{Finding: f, changes: change(replay.Remove, h.Operation), atMost: true}
