@@ -199,7 +199,8 @@ func TestALongCallOfOneRank(t *testing.T) {
 			id := func(n int64) op.SpanID { return op.SpanID{byte(n), byte(step), byte(rank)} }
 			add := func(name, on string, n, from, ns int64, kind op.Kind) *op.Entry {
 				e := &op.Entry{
-					Operation: name, Kind: kind, DeviceID: on, TraceID: op.TraceID{1}, SpanID: id(n), Rank: op.Known(rank),
+					Operation: name, Kind: kind, DeviceID: on, Rank: op.Known(rank),
+					TraceID: op.TraceID{1}, SpanID: id(n),
 					Start: op.Known(from), Duration: ns, Step: op.Known(step),
 				}
 				records = append(records, op.Record{Entry: e})

@@ -179,8 +179,8 @@ func (l *list) blame() {
 	}
 }
 
-// isLateInMostSteps reports whether the lateness is spread over the steps: three quarters of them have a quarter of the mean
-// or more.
+// isLateInMostSteps reports whether the lateness is spread over the steps: three quarters of them have a quarter of the
+// mean or more.
 func (l *list) isLateInMostSteps(late *blamed) bool {
 	n := len(late.BlockNS)
 	if rounds := int(l.rounds()); rounds > 0 {

@@ -24,7 +24,9 @@ func TestCollectivesThatNothingHides(t *testing.T) {
 	} {
 		var c communications
 		for name, n := range map[string]int64{
-			"ncclDevKernel_AllGather_RING_LL": test.gathers, "reduce_scatter": test.scatters, "all_reduce": test.reduces,
+			"ncclDevKernel_AllGather_RING_LL": test.gathers,
+			"reduce_scatter":                  test.scatters,
+			"all_reduce":                      test.reduces,
 		} {
 			o := &profile.Operation{Operation: name}
 			o.Count = n

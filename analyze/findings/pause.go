@@ -38,7 +38,8 @@ func (l *list) ranges(named map[string]bool) map[string]bool {
 
 // isStep reports whether a range is the steps themselves. It does not say what the host does within it.
 func (l *list) isStep(name string) bool {
-	return slices.ContainsFunc(l.Steps, func(s steps.Row) bool { return s.Source == steps.SourceRange && s.Name == name })
+	isNamed := func(s steps.Row) bool { return s.Source == steps.SourceRange && s.Name == name }
+	return slices.ContainsFunc(l.Steps, isNamed)
 }
 
 // hasRule reports whether another rule has the time in a range or a call of the host.

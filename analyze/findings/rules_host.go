@@ -113,8 +113,8 @@ func (l *list) findPauses() (all []candidate) {
 			continue
 		}
 		where := whereGap(h.Longest, h.Operation)
-		f := says(HostGap, where, "%s is idle %s while the host runs %s (%s).", device, l.part(idle), l.named(h.Operation),
-			units.Plural(n, "time"))
+		f := says(HostGap, where, "%s is idle %s while the host runs %s (%s).", device, l.part(idle),
+			l.named(h.Operation), units.Plural(n, "time"))
 		f.Evidence = []Evidence{about("operation", h.Operation), times("calls", n), lasts("longest idle time", h.Longest.HostNS)}
 		f.Try = "run it in the background, or less often"
 		c := candidate{Finding: f, changes: change(replay.Remove, h.Operation), atMost: true}

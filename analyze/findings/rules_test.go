@@ -333,7 +333,8 @@ func TestRulesAreDocumented(t *testing.T) {
 	}
 }
 
-// Without a value that the host reads in each step it prepares the next step meanwhile: that counts with the code behind it.
+// Without the read of a value in each step the host prepares the next step meanwhile: that counts with the code behind
+// the read.
 func TestCodeBehindAValueAndTheWaitForIt(t *testing.T) {
 	const ms, steps = 1_000_000, 20
 	var r run
