@@ -281,7 +281,7 @@ func TestRules(t *testing.T) {
 			}
 			e.Duration = r.at + 1_000_000_000 - e.Start.V
 		})},
-		{"a long range", "pauses", "runs no operation: 19 times after aten::mm", repeat(func(r *run, _ int) {
+		{"a long range", "pauses", "while the host runs save (20 times)", repeat(func(r *run, _ int) {
 			r.call("save", 2*ms)
 			r.launch("aten::mm", "gemm", op.KindCompute, ms)
 			r.at = r.free

@@ -172,6 +172,15 @@ func TestARemovedRangeTakesItsTimeAlong(t *testing.T) {
 	}
 }
 
+// A removed range takes its own time along where the host records nothing: 6 ms of 9 ms between two launches.
+func TestARemovedRangeBetweenTwoEvents(t *testing.T) {
+	g := hostedBy([]trace.Call{{Name: "save", Start: 2_000, Duration: 6_000}},
+		timed{"matmul", 0, 0, 5, 900}, timed{"matmul", 0, 9_000, 9_005, 900})
+	if ns := saved(t, g, "remove save"); ns < 6*ms-100_000 || ns > 6*ms+100_000 {
+		t.Errorf("saved %d ns, want about 6 ms", ns)
+	}
+}
+
 // A read that is taken out takes its copy and its wait along, and of the times before and after it the longer one stays.
 func TestARemovedReadDoesNotWait(t *testing.T) {
 	g := hostedBy([]trace.Call{{Name: "cudaStreamSynchronize", Start: 25, Duration: 487}},

@@ -230,15 +230,14 @@ func (g *Recording) AddWithin(s *Set) {
 		}
 		selected[t] = outer
 	}
-	until := func(t thread, x span) int64 { // the last end of spans begun before x
+	ending := func(t thread, at int64) []span { // the spans that end at a time or later
 		spans := selected[t]
-		i := sort.Search(len(spans), func(i int) bool { return spans[i].start > x.start })
-		if i == 0 {
-			return math.MinInt64
-		}
-		return spans[i-1].end
+		return spans[sort.Search(len(spans), func(i int) bool { return spans[i].end >= at }):]
 	}
-	isWithin := func(t thread, x span) bool { return until(t, x) >= x.end }
+	isWithin := func(t thread, x span) bool {
+		spans := ending(t, x.end)
+		return len(spans) > 0 && spans[0].start <= x.start
+	}
 	s.covered = func(owner int32, x span) int64 {
 		t := thread{id: noThread}
 		switch {
@@ -247,7 +246,16 @@ func (g *Recording) AddWithin(s *Set) {
 		case int(^owner) < len(f.Calls):
 			t, _ = ofCall(&f.Calls[^owner])
 		}
-		return max(x.start, min(x.end, until(t, x))) - x.start
+		ns := int64(0)
+		for _, y := range ending(t, x.start) {
+			if y.start >= x.end {
+				break
+			}
+			from := max(x.start, y.start)
+			x.start = min(x.end, y.end)
+			ns += x.start - from
+		}
+		return ns
 	}
 	for i := range f.Calls {
 		if isWithin(ofCall(&f.Calls[i])) {
