@@ -254,8 +254,7 @@ func (l *list) unrecorded(named map[string]bool) []candidate {
 	gain := most
 	if (2*inRanges >= ns || l.betweenNS > 0) && l.replay(&c.saving, c.changes) {
 		if 2*inRanges >= ns { // other ranges have pauses, too
-			most := inRanges * l.devicesNum
-			c.saving.NS, c.saving.HighNS = min(c.saving.NS, most), min(c.saving.HighNS, most)
+			c.saving.NS = min(c.saving.NS, inRanges*l.devicesNum)
 		}
 		gain = min(most, c.saving.NS*l.devicesNum)
 	}
