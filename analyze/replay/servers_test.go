@@ -285,9 +285,10 @@ func copying(took int64) (f *trace.Forest, sum int64) {
 			f.Add(op.Record{Entry: e})
 		}
 		end := copied + 20*msec
-		tracetest.AddTo(f, tracetest.SpanAt("POST", 1, 0, at, end).In(i+1), tracetest.SpanAt("read", 2, 1, at, at+msec).In(i+1),
-			tracetest.SpanAt("denoise", 3, 1, copied, end).In(i+1))
-		launched(tracetest.OpAt("Memcpy HtoD (Pageable -> Device)", 4, 1, at+msec+5_000, copied-2_000).As(op.KindMemory), at+msec, took)
+		tracetest.AddTo(f, tracetest.SpanAt("POST", 1, 0, at, end).In(i+1),
+			tracetest.SpanAt("read", 2, 1, at, at+msec).In(i+1), tracetest.SpanAt("denoise", 3, 1, copied, end).In(i+1))
+		memcpy := tracetest.OpAt("Memcpy HtoD (Pageable -> Device)", 4, 1, at+msec+5_000, copied-2_000)
+		launched(memcpy.As(op.KindMemory), at+msec, took)
 		launched(tracetest.OpAt("unet", 5, 3, copied+5_000, end), copied, 4_000)
 		sum += end - at
 	}
