@@ -180,7 +180,7 @@ func (l *list) detail(by path.BoundBy, largest string) string {
 	case "time without a request":
 		return " No request was under way then: nothing could be faster."
 	case betweenSteps:
-		if place, _, _, _ := l.untraced(l.ranges(nil)); place != nil {
+		if place, _, _, _ := l.untraced(l.ranges(nil), nil); place != nil {
 			return " It is mostly after " + l.named(place.After) + ", until " + l.named(place.Until) + "."
 		}
 		return ""

@@ -3,9 +3,9 @@ package findings
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
@@ -197,34 +197,79 @@ func (l *list) hasTensorCores() bool {
 	return false
 }
 
-// unlike finds an operation slower than others with names equal up to one number, such as layer_05.
+// layer is an operation of one of several layers that are alike.
+type layer struct {
+	number  int64
+	row     profile.Operation
+	selects string // of a replay
+	label   string
+	factor  float64 // times the usual time of its like
+	median  int64
+	like    int
+}
+
+// unlike finds operations slower than others with names or paths equal up to one number, such as layer_05. Operations of
+// one number that are slower alike are one finding.
 func (l *list) unlike() (all []candidate) {
-	type sibling struct {
-		number int64
-		row    *profile.Operation
+	const near = 1.25
+	slow := l.slowLayers()
+	for len(slow) > 0 {
+		first := slow[0]
+		isOther := func(s layer) bool {
+			return s.number != first.number || s.factor > near*first.factor || first.factor > near*s.factor
+		}
+		of := slices.DeleteFunc(slices.Clone(slow), isOther)
+		slow = slices.DeleteFunc(slow, func(s layer) bool { return !isOther(s) })
+		of = of[:min(len(of), maxChanges/2)]
+		var c candidate
+		var labels []string
+		var usual, n, more int64
+		for _, s := range of {
+			usual += int64(cmp.Or(s.row.P50NS.V, s.row.MeanNS))
+			more += int64(cmp.Or(s.row.P50NS.V, s.row.MeanNS)-float64(s.median)) * s.row.Count
+			n += s.row.Count
+			labels = append(labels, s.label)
+			c.Evidence = append(c.Evidence, lasts("mean", int64(s.row.MeanNS)), lasts("median of its like", s.median))
+			c.changes = append(c.changes, replay.Change{Kind: replay.Scale, Select: s.selects, Factor: 1 / s.factor})
+		}
+		takes := " takes "
+		if len(of) > 1 {
+			takes = " take "
+		}
+		evidence := append(c.Evidence, times("calls", n))
+		c.Finding = says(Operation, Where{Section: "operations", Operation: first.row.Operation},
+			"%s%s%s, %s times the median of its %s like it.", strings.Join(labels, ", "), takes,
+			units.Duration(usual), ratio(first.factor), units.Plural(int64(first.like), "operation"))
+		c.Evidence = evidence
+		c.Try = "compare its shapes, types and kernels with those of its like"
+		if !l.byRequest {
+			c.most = more
+		}
+		all = append(all, c)
 	}
-	families := make(map[string][]sibling)
+	return all
+}
+
+// slowLayers returns the operations of layers that take longer than those of the other layers.
+func (l *list) slowLayers() (slow []layer) {
+	families := make(map[string][]layer)
 	var order []string
+	add := func(family string, s layer) {
+		if families[family] == nil {
+			order = append(order, family)
+		}
+		families[family] = append(families[family], s)
+	}
 	for i := range l.Operations {
 		o := &l.Operations[i]
 		if o.Side != "" || o.Kind != op.KindCompute.String() || o.Count == 0 {
 			continue
 		}
-		digits := numbers.FindAllStringIndex(o.Operation, -1)
-		if len(digits) != 1 {
-			continue
+		if family, number, ok := trace.LayerOf(o.Operation); ok {
+			add(family, layer{number: number, row: *o, selects: o.Operation, label: l.named(o.Operation)})
 		}
-		at := digits[0]
-		number, err := strconv.ParseInt(o.Operation[at[0]:at[1]], 10, 32)
-		if err != nil {
-			continue
-		}
-		family := o.Operation[:at[0]] + "#" + o.Operation[at[1]:]
-		if families[family] == nil {
-			order = append(order, family)
-		}
-		families[family] = append(families[family], sibling{number, o})
 	}
+	l.ofPaths(add)
 	const (
 		least  = 4
 		slower = 1.15
@@ -242,31 +287,66 @@ func (l *list) unlike() (all []candidate) {
 			continue
 		}
 		for _, s := range of {
-			o := s.row
-			usual := cmp.Or(o.P50NS.V, o.MeanNS) // first calls may take far longer
-			factor := usual / float64(median)
-			more := int64(usual-float64(median)) * o.Count
-			isLittle := !l.byRequest && !l.enough(more/l.devicesNum) // requests share the time of a step
-			if factor < slower || isLittle || !sameWork(o, of[0].row) && !sameWork(o, of[1].row) {
-				continue
+			usual := cmp.Or(s.row.P50NS.V, s.row.MeanNS) // first calls may take far longer
+			s.factor, s.median, s.like = usual/float64(median), median, len(of)-1
+			isLittle := !l.byRequest && !l.enough(int64(usual-float64(median))*s.row.Count/l.devicesNum) // requests share a step
+			if s.factor >= slower && !isLittle && (sameWork(&s.row, &of[0].row) || sameWork(&s.row, &of[1].row)) {
+				slow = append(slow, s)
 			}
-			f := says(Operation, Where{Section: "operations", Operation: o.Operation},
-				"%s takes %s, %s times the median of its %s like it.", l.named(o.Operation),
-				units.Duration(int64(usual)), ratio(factor), units.Plural(int64(len(of)-1), "operation"))
-			f.Evidence = []Evidence{lasts("mean", int64(o.MeanNS)), lasts("median of its like", median), times("calls", o.Count)}
-			f.Try = "compare its shapes, types and kernels with those of its like"
-			like := replay.Change{Kind: replay.Scale, Select: o.Operation, Factor: 1 / factor}
-			c := candidate{Finding: f, changes: []replay.Change{like}}
-			if !l.byRequest {
-				c.most = more
-			}
-			all = append(all, c)
 		}
 	}
-	return all
+	return slow
 }
 
-var numbers = regexp.MustCompile(`\d+`)
+// ofPaths adds the operations of devices whose paths name a layer.
+func (l *list) ofPaths(add func(family string, s layer)) {
+	f := l.Forest
+	if f == nil || len(f.Names.Paths.Values) < 2 {
+		return
+	}
+	type place struct {
+		name, path int32
+		phase      string
+	}
+	durations := make(map[place][]int64)
+	sums := make(map[place]*profile.Operation)
+	for _, r := range f.Devices.ByStart {
+		at := place{f.Name(r), f.Path(r), f.Names.Marks.Values[f.Mark(r)].Phase}
+		if at.path == 0 || !f.CountsInSums(r) || !f.IsDeviceSide(r) || f.Kind(r) != op.KindCompute {
+			continue
+		}
+		if sums[at] == nil {
+			sums[at] = &profile.Operation{Operation: f.RowName(r)}
+		}
+		o := sums[at]
+		o.Count++
+		o.FLOPs += f.Flops(r)
+		o.Elements += f.Elements(r)
+		o.SumNS += f.Duration(r)
+		durations[at] = append(durations[at], f.Duration(r))
+	}
+	for _, at := range slices.SortedFunc(maps.Keys(sums), func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.path, b.path), cmp.Compare(a.phase, b.phase))
+	}) {
+		o := sums[at]
+		o.MeanNS = float64(o.SumNS) / float64(o.Count)
+		o.P50NS = op.KnownFloat(float64(sketch.Median(durations[at])))
+		path := f.Names.Paths.Values[at.path]
+		family, number, _ := trace.LayerOf(path)
+		if strings.ContainsAny(o.Operation+path+at.phase, ",=*") {
+			continue
+		}
+		s := layer{
+			number: number, row: *o, selects: "operation=" + o.Operation + ",path=" + path,
+			label: l.named(o.Operation) + " of " + named(path),
+		}
+		if at.phase != "" {
+			s.selects += ",phase=" + at.phase
+			s.label += " in " + at.phase
+		}
+		add(o.Operation+" of "+family+" in "+at.phase, s)
+	}
+}
 
 // sameWork reports whether calls of two operations have the same work, as far as it is known.
 func sameWork(a, b *profile.Operation) bool {

@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
+	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/replay"
+	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/sequences"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
@@ -126,10 +128,49 @@ func (l *list) findPauses() (all []candidate) {
 		}
 		all = append(all, c)
 	}
+	all = append(all, l.slowCalls()...)
 	if len(l.engineHost()) > 0 { // the same time
 		return all
 	}
 	return append(all, l.unrecorded(named)...)
+}
+
+// slowCalls finds spans of requests, with nothing below them, that rarely take many times their usual time.
+func (l *list) slowCalls() (all []candidate) {
+	f := l.Forest
+	if f == nil || !l.byRequest {
+		return nil
+	}
+	const rare, longer, few = 10, 8, 2
+	owners, calls := f.RequestOwners(), make(map[string][]int64)
+	for r := range f.Rows() {
+		isPlaced := f.Flags(r)&(trace.FlagOp|trace.FlagStart|trace.FlagDuplicate) == trace.FlagStart
+		if isPlaced && f.Tree.Parent[r] != trace.NoRow && f.ExecutionOf(r, owners) == trace.NoExecution &&
+			len(f.Tree.Children(r)) == 0 && !requests.IsWait(f.RowName(r)) {
+			calls[f.RowName(r)] = append(calls[f.RowName(r)], f.Duration(r))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(calls)) {
+		usual := sketch.Median(calls[name])
+		var n, ns int64
+		for _, took := range calls[name] {
+			if took > longer*usual {
+				n++
+				ns += took
+			}
+		}
+		if n < few || rare*n > int64(len(calls[name])) || !l.enough(ns-n*usual) {
+			continue
+		}
+		c := candidate{changes: change(replay.Typical, name), atMost: true}
+		c.Finding = says(HostGap, Where{Section: "critical_path", Operation: name},
+			"%s takes %s in the mean %s of %s, and %s at the median, while requests wait.", l.named(name),
+			units.Duration(ns/n), units.Count(n), units.Plural(int64(len(calls[name])), "time"), units.Duration(usual))
+		c.Evidence = []Evidence{about("operation", name), times("slow calls", n), lasts("in them", ns), lasts("median", usual)}
+		c.Try = "look for what stops it now and then: a lock, a compaction, a retry, garbage collection"
+		all = append(all, c)
+	}
+	return all
 }
 
 // lead finds time before the first operation of a device in which the host runs calls outside operations, such as code
@@ -203,12 +244,15 @@ func (l *list) isWithinExecution(from, to int64) bool {
 // untraced returns the place with the most idle time in which the host recorded no operation, nil without any, that
 // time, and the sum over all places, inRanges of it in ranges and calls that do not wait. Time without a request does not
 // count, but that between the steps of a loop does.
-func (l *list) untraced(isRange map[string]bool) (place *timeline.Place, most, ns, inRanges int64) {
+//
+// Without operations of the host, code within a span launched late if the gaps of a place are longer than launches take.
+func (l *list) untraced(isRange, named map[string]bool) (place *timeline.Place, most, ns, inRanges int64) {
 	for i := range l.Places {
 		p := &l.Places[i]
 		within := int64(0)
+		isLate := !l.byRequest && len(l.hostCalls) == 0 && p.SumNS > p.Count*launchesSoon
 		for name, ns := range p.HostNS {
-			if isRange[name] {
+			if isRange[name] || isLate && !named[name] && !hasRule(name) {
 				within += ns
 			}
 		}
@@ -234,7 +278,7 @@ func (l *list) untraced(isRange map[string]bool) (place *timeline.Place, most, n
 // unrecorded finds idle time without a record of the host, by the place with the most of it.
 func (l *list) unrecorded(named map[string]bool) []candidate {
 	isRange := l.ranges(named)
-	place, most, ns, inRanges := l.untraced(isRange)
+	place, most, ns, inRanges := l.untraced(isRange, named)
 	inRanges /= l.devicesNum
 	ns /= l.devicesNum
 	if place == nil || !l.enough(ns) {
@@ -305,9 +349,11 @@ func (l *list) inCalls(idle int64, isRange map[string]bool) string {
 	return " Calls meanwhile: " + strings.Join(most, ", ") + "."
 }
 
+// launchesSoon is a mean time between launches of a host without other work, in ns.
+const launchesSoon = 100_000
+
 // launchBound finds devices idle because of late launches by a busy host.
 func (l *list) launchBound() []candidate {
-	const soon = 100_000 // ns, a mean time between launches of a host without other work
 	var late, idle, gaps int64
 	for _, d := range l.IdleCauses.Devices {
 		late += d.Host.SumNS
@@ -322,7 +368,7 @@ func (l *list) launchBound() []candidate {
 	}
 	late -= l.startUpNS() * l.devicesNum
 	isRecorded := 4*n >= l.Total.Count // the host's operations, else only its launches show its work
-	if !isRecorded && (l.byRequest || late > gaps*soon) || isRecorded && l.by.HostNS*3 < late {
+	if !isRecorded && (l.byRequest || late > gaps*launchesSoon) || isRecorded && l.by.HostNS*3 < late {
 		return nil
 	}
 	if late < l.whole*l.devicesNum/10 || 2*late < idle {

@@ -28,6 +28,11 @@ func (l *list) longPrompts() []candidate {
 		most  = 4
 	)
 	weights := executions.Weights(l.Forest)
+	what, amount, unit := "prompt", func(w float64) string { return "a weight of " + units.Count(int64(w)) }, "count"
+	if len(weights) == 0 && l.isOfTurns() {
+		weights = executions.OwnTime(l.Forest)
+		what, amount, unit = "request", func(w float64) string { return "work of " + units.Duration(int64(w)) }, "ns"
+	}
 	rows := slices.SortedFunc(maps.Keys(weights), func(a, b int32) int {
 		return cmp.Or(cmp.Compare(weights[b], weights[a]), cmp.Compare(a, b))
 	})
@@ -45,24 +50,23 @@ func (l *list) longPrompts() []candidate {
 	}
 	n := l.Forest.Node(rows[0])
 	id := n.TraceID()
-	what := "A long prompt stalls"
-	if long > 1 {
-		what = units.Count(int64(long)) + " long prompts stall"
+	if what = "A long " + what + " stalls"; long > 1 {
+		what = units.Count(int64(long)) + strings.TrimSuffix(strings.TrimPrefix(what, "A"), " stalls") + "s stall"
 	}
 	whom := "the batch"
 	if len(l.Forest.Executions.List) == 0 {
 		whom = "the others"
 	}
 	f := says(SlowRequest, Where{Section: "critical_path", TraceID: id, SpanID: n.SpanID()},
-		"%s %s: %s %s has a weight of %s, nine of ten others at most %s.", what, whom, l.named(n.Name()),
-		shortID(id), units.Count(int64(weights[rows[0]])), units.Count(int64(usual)))
+		"%s %s: %s %s has %s, nine of ten others at most %s.", what, whom, l.named(n.Name()), shortID(id),
+		amount(weights[rows[0]]), strings.TrimPrefix(strings.TrimPrefix(amount(usual), "a weight of "), "work of "))
 	c := candidate{Finding: f}
 	for _, r := range rows[:long] {
 		id := l.Forest.Node(r).TraceID().String()
-		c.Evidence = append(c.Evidence, about("request", id), figure("weight", weights[r], "count"))
+		c.Evidence = append(c.Evidence, about("request", id), figure("weight", weights[r], unit))
 		c.changes = append(c.changes, change(replay.Without, "request="+id)...)
 	}
-	c.Evidence = append(c.Evidence, figure("usual weight", usual, "count"))
+	c.Evidence = append(c.Evidence, figure("usual weight", usual, unit))
 	return []candidate{c}
 }
 
@@ -171,7 +175,23 @@ func (l *list) queues() (all []candidate) {
 		}
 		all = append(all, c)
 	}
+	if len(all) == 0 && l.isOfTurns() {
+		return l.waitsBetween()
+	}
 	return all
+}
+
+// waitsBetween finds requests that take turns on devices and wait for them, also between their operations.
+func (l *list) waitsBetween() []candidate {
+	waited := executions.Waited(l.Forest)
+	if !l.enough(waited) {
+		return nil
+	}
+	f := says(SlowRequest, Where{Section: "critical_path"},
+		"Requests wait for %s before and between their operations, while devices work for others.", l.part(waited))
+	f.Evidence = []Evidence{lasts("waiting", waited)}
+	f.Try = "a second replica, or fewer requests at a time"
+	return []candidate{{Finding: f, changes: []replay.Change{{Kind: replay.Replicas, Factor: 2}}, isEffect: true}}
 }
 
 // failedRequests adds the findings on failed requests.
@@ -231,6 +251,9 @@ func (l *list) findEngineHost() []candidate {
 		shorter.Factor = launches
 	} else {
 		works := executions.Spans(l.Forest)
+		if service := executions.Service(l.Forest); service != "" { // others may work for its requests, too
+			shorter.Select = "service=" + service
+		}
 		if g = executions.Between(l.Forest, works, false); !g.Are(most) {
 			if g = executions.Between(l.Forest, works, true); !g.Are(much) && !areRare(&g) {
 				return nil
@@ -246,12 +269,17 @@ func (l *list) findEngineHost() []candidate {
 	f.Try = "prepare the next step while the device computes this one"
 	between := "steps, "
 	if l.isOfTurns() {
-		between = "operations of a request, "
-		f.Text = fmt.Sprintf("The device is idle for %s between operations of the same request, %s at a time%s.",
+		between = "operations, "
+		f.Text = fmt.Sprintf("The device is idle for %s before operations of waiting requests, %s at a time%s.",
 			units.Duration(g.NS), units.Duration(g.NS/n), l.mostlyWithin())
 		f.Try = "launch the next operations while the device computes these"
 	}
-	if long, ns, usual := g.Pauses(); 2*ns > g.NS {
+	served := int64(0)
+	for i := range l.Alike {
+		served += l.Alike[i].Count
+	}
+	const some = 4 // a gap in every so many requests is no rare one
+	if long, ns, usual := g.Pauses(); 2*ns > g.NS && (!l.isOfTurns() || some*long <= served) {
 		f.Rule = "pauses"
 		f.Text = fmt.Sprintf("The engine pauses %s between %sfor %s in the mean, while requests wait; other gaps "+
 			"take %s.", units.Plural(long, "time"), between, units.Duration(ns/long), units.Duration(usual))
@@ -261,7 +289,16 @@ func (l *list) findEngineHost() []candidate {
 	} else if 2*l.windows().NS > g.NS {
 		return nil
 	}
-	return []candidate{{Finding: f, changes: []replay.Change{shorter}, atMost: true}}
+	c := candidate{Finding: f, changes: []replay.Change{shorter}, atMost: true}
+	if shorter.Kind == replay.Host && l.isOfTurns() && l.replay(&c.saving, c.changes) { // without what comes before operations
+		before := int64(0)
+		for i := range l.Alike {
+			before += int64((1 - shorter.Factor) * float64(l.Alike[i].BeforeNS))
+		}
+		c.saving.NS -= before
+		c.saving.HighNS -= before
+	}
+	return []candidate{c}
 }
 
 // isOfTurns reports whether requests have operations of their own only.

@@ -121,6 +121,43 @@ func joining() (records []op.Record) {
 	return records
 }
 
+// paths returns the calls of layers told apart by their paths. The third takes 3 ms in place of 1 ms in one of two
+// phases.
+func paths() (records []op.Record) {
+	at := 1_000 * ms
+	for i := range 200 {
+		rec := matmulAt("", op.TraceID{1}, at, ms)
+		rec.Entry.Path, rec.Entry.Phase = fmt.Sprintf("layers.%d", i%5), []string{"prefill", "decode"}[i/5%2]
+		rec.Entry.SpanID = op.SpanID{2, byte(i)}
+		if i%10 == 7 {
+			rec.Entry.Duration = 3 * ms
+		}
+		at += rec.Entry.Duration
+		records = append(records, rec)
+	}
+	return records
+}
+
+// fetching returns requests that fetch for 1 ms, each twentieth for 30 ms. Then a device works for 2 ms, and another
+// one with an operation of its own for longer.
+func fetching() (records []op.Record) {
+	for i := range byte(60) {
+		id := op.TraceID{9, i}
+		at, fetched := (1_000+50*int64(i))*ms, ms
+		if i%20 == 7 {
+			fetched = 30 * ms
+		}
+		fetch := spanAt("GET features", "", id, at, fetched)
+		fetch.Span.SpanID, fetch.Span.ParentSpanID = op.SpanID{2}, op.SpanID{1}
+		own := matmulAt("", id, at+fetched+2*ms, 9*ms)
+		own.Entry.Operation, own.Entry.DeviceID, own.Entry.SpanID = "decode", "cuda:1", op.SpanID{4}
+		request := spanAt("POST", "", id, at, fetched+11*ms)
+		records = append(records, request, fetch, matmulAt("", id, at+fetched, 2*ms), own)
+		records[len(records)-2].Entry.DeviceID = "cuda:0"
+	}
+	return records
+}
+
 func TestWhatIsSaidOfServers(t *testing.T) {
 	decode := engineStep{weight: 1, ns: 8 * ms}
 	prompt := func(weight int64) []engineStep {
@@ -135,10 +172,13 @@ func TestWhatIsSaidOfServers(t *testing.T) {
 		"three long prompts":       {served(prompt(400), prompt(10), 12), "stalled_batch", "3 long prompts stall the batch"},
 		"a span before the device": {parsing(), "before_operations", "20 requests POST spend 200 ms (50.0 %)"},
 		"a slow worker":            {workers(9*ms, 0), "straggler", "cuda:1 takes 2.25 times as long as the other worker of its queue"},
-		"the host in requests":     {workers(4*ms, ms), "engine_host", "idle for 192 ms between operations of the same request, 1.00 ms at"},
+		"the host in requests":     {workers(4*ms, ms), "engine_host", "idle for 236 ms before operations of waiting"},
 		"workers without requests": {workers(2*ms, 0), "pauses", ""},
 		"a window for batches":     {joining(), "queue", "idle for 228 ms while requests wait for others"},
 		"a failed request":         {parsing(), "errors", "1 of 20 requests POST ended with an error."},
+		"a slow layer":             {paths(), "unlike", "matmul of layers.2 in decode takes 3.00 ms, 3.00 times"},
+		"a rare slow call":         {fetching(), "pauses", "GET features takes 30.0 ms in the mean 3 of 60 times"},
+		"another model's device":   {fetching(), "straggler", ""},
 		"a slow first call":        {layers(900 * ms), "unlike", ""},
 	} {
 		f := only(found(t, c.records...), c.rule)

@@ -106,13 +106,13 @@ func (g *Graph) limit(s *selection.Set, v *variant, change func(r int32, ns int6
 	}
 }
 
-// scaleHost changes all time of hosts, or of the hosts of a rank.
+// scaleHost changes all time of hosts, or of the hosts of a rank or service.
 func (g *Graph) scaleHost(c Change, v *variant) (n int64, err error) {
 	ofRank := make(map[int32]bool) // processes
 	if c.Select != "" {
 		byLane := g.forest.Processes()
 		for i, l := range g.forest.Names.Lanes.Values {
-			if "rank="+selection.Known(l.Device.Rank) == c.Select {
+			if "rank="+selection.Known(l.Device.Rank) == c.Select || "service="+l.Service == c.Select {
 				ofRank[byLane[i]] = true
 			}
 		}
@@ -226,7 +226,8 @@ func (g *Graph) shortenPauses(v *variant) int64 {
 		switch ns := v.Lag(e.index); {
 		case place < elsewhere:
 			between[place] = append(between[place], e.index)
-			if e.kind != ofRequest && ns > 0 && ns == g.g.slack(e.from, e.to) { // others have the usual lag of their kind
+			isCounted := ns > 0 || place == 3*begin                                // at once is usual there
+			if e.kind != ofRequest && isCounted && ns == g.g.slack(e.from, e.to) { // others have the usual lag of their kind
 				gaps[place] = append(gaps[place], ns)
 			}
 		case ns <= 0 || !g.isUnrecorded(e) && !(isGap && turns[g.rows.Owner[e.owner]]):

@@ -26,7 +26,7 @@ func (g *Graph) Blame(keep func(row int32) bool) *blame.Blames {
 	}
 	inEngine := make(map[int32]bool)
 	for _, e := range g.engines() {
-		if e.Passes {
+		if e.Passes || e.Turns {
 			continue
 		}
 		s := newPinned(g, e)

@@ -143,6 +143,11 @@ func (b *builder) laneOf(r int32) int32 {
 		return b.laneByRow[r]
 	}
 	l := lane{b.process[r], b.forest.Names.Threads.Values[b.forest.Thread(r)], ofProcess}
+	above := b.forest.Tree.Parent[r]
+	if b.isOnDevice(r) && !b.forest.Has(r, trace.FlagLaunch) && above != trace.NoRow && b.forest.Thread(above) == 0 &&
+		!b.loops[l.process] { // the span above has the host's time around it
+		l.thread = noThread
+	}
 	switch {
 	case l.thread != noThread:
 	case b.isExecution(r):

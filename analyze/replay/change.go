@@ -36,7 +36,7 @@ const (
 	// Fuse runs repeated sequences, written a;b;c, as one launch. [ShortRuns] and
 	// [Elementwise] select runs of operations.
 	Fuse Kind = "fuse"
-	// Host multiplies all time of the host, or of a rank's host selected by rank=N, by Factor.
+	// Host multiplies all time of the host, or of the hosts selected by rank=N or service=NAME, by Factor.
 	Host Kind = "host"
 	// Pauses shortens long times without an event of the host to the usual time between two. It takes no selection.
 	Pauses Kind = "pauses"
@@ -145,8 +145,8 @@ func Parse(text string) (c Change, err error) {
 		var by string
 		by, c.Select, _ = strings.Cut(c.Select, " ")
 		c.Factor, err = parseFactor(by)
-		if err == nil && c.Select != "" && !strings.HasPrefix(c.Select, "rank=") {
-			err = fmt.Errorf("%q: host takes a factor, and rank=N if one rank is meant", text)
+		if err == nil && c.Select != "" && !strings.HasPrefix(c.Select, "rank=") && !strings.HasPrefix(c.Select, "service=") {
+			err = fmt.Errorf("%q: host takes a factor, and rank=N or service=NAME if not all are meant", text)
 		}
 		return c, err
 	case strings.HasSuffix(what, "x"):

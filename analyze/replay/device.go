@@ -248,7 +248,7 @@ func (b *builder) overlaps(before, r int32) bool {
 func (b *builder) reach(c *candidate, at int64) int64 { return min(at, b.g.At(c.point)+c.usual) }
 
 // endedBefore returns the last operation on another stream of the process to end before the start of r, at most
-// 50 µs before, or none.
+// 50 µs before, or none. Operations of other requests end then by chance.
 func (p *devicePlan) endedBefore(b *builder, r int32) int32 {
 	f := b.forest
 	if p.byEnd == nil {
@@ -261,7 +261,8 @@ func (p *devicePlan) endedBefore(b *builder, r int32) int32 {
 	start := f.Start(r)
 	i := sort.Search(len(rows), func(i int) bool { return f.End(rows[i]) > start })
 	for i--; i >= 0 && f.End(rows[i]) >= start-longestWindow; i-- {
-		if rows[i] != r && f.DeviceStreamOf(rows[i]) != f.DeviceStreamOf(r) {
+		isSame := b.loops[b.process[r]] || b.rows.Owner[rows[i]] == b.rows.Owner[r]
+		if rows[i] != r && isSame && f.DeviceStreamOf(rows[i]) != f.DeviceStreamOf(r) {
 			return rows[i]
 		}
 	}

@@ -52,6 +52,27 @@ func TestAHostsOperationWaitsForTheDevice(t *testing.T) {
 	check.Equal(t, "saved without the wait", int64(48*ms-usual), saved(t, g, "nowait deviceSynchronize"))
 }
 
+// A host without a record of its waits waits for its launches if it goes on soon after work of any length, and not if
+// the work ends within times of its own.
+func TestAHostDrainsItsLaunches(t *testing.T) {
+	for behind, want := range map[bool]int64{true: 20 * ms, false: 0} {
+		var ops []timed
+		at, all := int64(0), int64(0)
+		for i := range int64(20) {
+			took := 1_000 + 500*(i%5)
+			ops = append(ops, timed{"matmul", 0, at, at + 5, took})
+			all += took
+			if at += 5_000; behind {
+				at += took - 4_500
+			}
+		}
+		g := recordedOf(ops...)
+		if ns := saved(t, g, "0.5x matmul"); ns < want-2*ms || ns > want+2*ms {
+			t.Errorf("behind its launches %v: half of %d us saves %d ns, want %d", behind, all, ns, want)
+		}
+	}
+}
+
 // A launch that is recorded as a point in time takes the time before it, as launches usually do.
 func TestLaunchesWithoutADurationGoWithTheirOperations(t *testing.T) {
 	var ops []timed
@@ -242,4 +263,32 @@ func TestTheFirstLaunchOfAStepWaitsForItsSpan(t *testing.T) {
 		}})
 	}
 	near(t, "saved", saved(t, replay.New(f), "0.5x matmul"), 4*4*ms)
+}
+
+// A request around a request of another process counts once, with what the inner one saves.
+func TestRequestsAroundOthersCountOnce(t *testing.T) {
+	f := trace.New()
+	for i := range byte(20) {
+		at := 1e18 + int64(i)*20*ms
+		id := op.TraceID{1, i}
+		span := op.Span{
+			Name: "gateway", Service: "a", TraceID: id, SpanID: op.SpanID{1}, Start: op.Known(at), Duration: 12 * ms,
+		}
+		f.Add(op.Record{Span: &span})
+		span = op.Span{
+			Name: "infer", Service: "b", TraceID: id, SpanID: op.SpanID{2}, ParentSpanID: op.SpanID{1},
+			RemoteParent: true, Start: op.Known(at + ms), Duration: 10 * ms,
+		}
+		f.Add(op.Record{Span: &span})
+		f.Add(op.Record{Entry: &op.Entry{
+			Operation: "matmul", Kind: op.KindCompute, DeviceID: "cuda:0", Service: "b", TraceID: id,
+			SpanID: op.SpanID{3}, ParentSpanID: op.SpanID{2}, Start: op.Known(at + ms), Duration: 10 * ms,
+		}})
+	}
+	c, err := replay.Parse("0.5x matmul")
+	check.Equal(t, "error", nil, err)
+	r, err := replay.New(f).Run(c)
+	check.Equal(t, "error", nil, err)
+	check.Equal(t, "requests", replay.Requests{Count: 20, SumNS: 240 * ms, ReplayedSumNS: 140 * ms},
+		replay.Requests{Count: r.Requests.Count, SumNS: r.Requests.SumNS, ReplayedSumNS: r.Requests.ReplayedSumNS})
 }

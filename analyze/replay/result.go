@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/optrace/optrace/analyze/internal/serving"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/trace"
 )
@@ -364,15 +365,28 @@ func (g *Graph) requests(v *variant, formed again, without map[int32]bool) *Requ
 	if len(g.roots) == 0 {
 		return nil
 	}
-	q := &Requests{Count: int64(len(g.roots)), ReplayedSumNS: formed.sum}
+	nested := serving.NewNested(&g.rows, g.roots, g.begin)
+	took := func(r int32) (ns, recorded int64, isFormed bool) {
+		ns, isFormed = formed.ns[r]
+		return ns, v.Time(g.end[r]) - v.Time(g.begin[r]), isFormed
+	}
+	q := &Requests{ReplayedSumNS: formed.sum}
 	var before, after []int64
 	for _, r := range g.roots {
-		begin, end := g.begin[r], g.end[r]
-		before = append(before, g.g.slack(begin, end))
-		q.SumNS += before[len(before)-1]
 		ns, isFormed := formed.ns[r]
+		if nested.Outer[r] != none {
+			if isFormed && ns > 0 {
+				q.ReplayedSumNS -= ns
+			}
+			continue
+		}
+		q.Count++
+		before = append(before, g.g.slack(g.begin[r], g.end[r]))
+		q.SumNS += before[len(before)-1]
 		if !isFormed {
-			ns = v.Time(end) - v.Time(begin)
+			if ns = 0; !without[r] || nested.Inner[r] == nil {
+				ns = nested.Around(r, took)
+			}
 			q.ReplayedSumNS += ns
 		}
 		if !isFormed || !without[r] {

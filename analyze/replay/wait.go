@@ -372,9 +372,21 @@ func (b *builder) fullQueue(rows, byEnd []int32) {
 func (b *builder) unlaunched() {
 	f := b.forest
 	var all []int32
+	drains := make(map[int32]bool) // lanes
+	isSilent := len(f.Calls) == 0  // the hosts' operations are not recorded
+	for r := int32(0); isSilent && r < f.Rows(); r++ {
+		isSilent = !f.Has(r, trace.FlagOp|trace.FlagHost)
+	}
 	for _, r := range b.ops {
-		isFree := f.Has(r, trace.FlagLaunch) && (b.lanes.Values[b.laneOf(r)].root < 0 || len(f.Calls) > 0)
-		if !isFree && len(b.lanePoints[b.laneOf(r)]) > 0 {
+		l := b.laneOf(r)
+		isFree := f.Has(r, trace.FlagLaunch) && (b.lanes.Values[l].root < 0 || len(f.Calls) > 0)
+		if isFree && isSilent && b.lanes.Values[l].root == ofProcess {
+			if _, known := drains[l]; !known {
+				drains[l] = b.drains(l)
+			}
+			isFree = !drains[l]
+		}
+		if !isFree && len(b.lanePoints[l]) > 0 {
 			all = append(all, r)
 		}
 	}
@@ -383,14 +395,50 @@ func (b *builder) unlaunched() {
 	next := make([]int32, f.Len())
 	for l := range n {
 		if list := rows[first[l]:first[l+1]]; len(list) > 0 {
-			b.heldBy(list, b.lanePoints[l], next)
+			b.heldBy(list, b.lanePoints[l], next, drains[int32(l)])
 		}
 	}
 }
 
+// drains reports whether a host without recorded calls waits for its launches: it is silent until after the end of the work,
+// for times that differ far less than the silences. Where the host is late by itself, the work has no say in its silences.
+func (b *builder) drains(l int32) bool {
+	const least, rare, times = 10, 0.05, 2
+	var silences, rests []int64
+	launched := b.launched[b.lanes.Values[l].process]
+	busy, i, early := int64(0), 0, 0 // until when the work launched before a point takes
+	for _, p := range b.lanePoints[l] {
+		at, lag := b.g.At(p), b.g.Lag(^(p >> 1))
+		for ; i < len(launched) && b.launchOf(launched[i]) < at; i++ {
+			if b.laneOf(launched[i]) == l {
+				busy = max(busy, b.endOf(launched[i]))
+			}
+		}
+		if before := at - lag; b.before(p) == none || lag <= silent || busy <= before {
+			continue
+		}
+		if busy > at {
+			early++
+			continue
+		}
+		silences = append(silences, lag)
+		rests = append(rests, at-busy)
+	}
+	n := len(silences)
+	if n < least || float64(early) > rare*float64(n) {
+		return false
+	}
+	spread := func(list []int64) int64 {
+		slices.Sort(list)
+		k := int(rare / 2 * float64(n))
+		return list[n-1-k] - list[k]
+	}
+	return times*spread(rests) < spread(silences)
+}
+
 // heldBy adds the waits of the points of a lane for operations, sorted by start. It sets next to the next operation on
-// the stream of each, by row.
-func (b *builder) heldBy(list, points, next []int32) {
+// the stream of each, by row. The host of a lane that drains has no other work meanwhile.
+func (b *builder) heldBy(list, points, next []int32, drains bool) {
 	f := b.forest
 	latest := make(map[int32]int32) // by stream
 	for _, r := range list {
@@ -417,6 +465,8 @@ func (b *builder) heldBy(list, points, next []int32) {
 			limit := max(usualHost, lag/4)
 			if f.Has(after, trace.FlagLaunch) && lag <= silent {
 				limit = -1
+			} else if drains {
+				limit = lag
 			}
 			if b.g.slack(b.end[after], p) > limit {
 				break // the host was at work when it ended

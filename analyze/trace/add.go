@@ -99,6 +99,9 @@ func (f *Forest) AddOp(e *op.Entry, w work.Work) {
 	if e.StepName != "" || e.Phase != "" {
 		r.values[colMark] = int64(f.Names.Marks.ID(Mark{e.StepName, e.Phase}))
 	}
+	if _, _, isLayer := LayerOf(e.Path); isLayer {
+		r.values[colPath] = int64(f.Names.Paths.ID(e.Path))
+	}
 	if e.Failed {
 		r.values[colError] = int64(f.Names.Errors.ID(e.Error))
 	}
@@ -118,6 +121,22 @@ func (f *Forest) AddOp(e *op.Entry, w work.Work) {
 		f.addCollective(e)
 		f.addLinks(e.Links)
 	}
+}
+
+// LayerOf returns the number in the name or path of a layer, such as layers.12, and the text with # in its place. It reports
+// false for a text with other than one number.
+func LayerOf(text string) (family string, number int64, ok bool) {
+	const digits = "0123456789"
+	from := strings.IndexAny(text, digits)
+	if from < 0 {
+		return "", 0, false
+	}
+	rest := strings.TrimLeft(text[from:], digits)
+	number, err := strconv.ParseInt(text[from:len(text)-len(rest)], 10, 32)
+	if err != nil || strings.ContainsAny(rest, digits) {
+		return "", 0, false
+	}
+	return text[:from] + "#" + rest, number, true
 }
 
 // sumFlags returns the facts about e and its work needed only by sums.

@@ -79,6 +79,7 @@ const (
 	colGraph     // into Names.Graphs
 	colError     // into Names.Errors
 	colThread    // into Names.Threads
+	colPath      // into Names.Paths
 	numColumns
 )
 
@@ -247,6 +248,9 @@ func (c *columns) Arguments(r int32) int32 { return c.code(r, colArguments) }
 
 // Thread returns the number in Names.Threads of the thread of row r, 0 if unknown.
 func (c *columns) Thread(r int32) int32 { return c.code(r, colThread) }
+
+// Path returns the number in Names.Paths of the layer of row r, 0 if its path is unknown or has other than one number.
+func (c *columns) Path(r int32) int32 { return c.code(r, colPath) }
 
 // Weight returns the sampling weight of row r.
 func (c *columns) Weight(r int32) float64 {

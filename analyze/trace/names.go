@@ -48,6 +48,7 @@ type Names struct {
 	Graphs      symbols.Table[Graph]  // 0 is none
 	Errors      symbols.Table[string] // error texts; 0 is none
 	Threads     symbols.Table[int64]  // ids of threads; 0 is unknown
+	Paths       symbols.Table[string] // of layers, with one number; 0 is none
 	Groups      symbols.Texts         // encoded keys of groups; 0 is no group
 	Varieties   Varieties
 	Arguments   symbols.Texts // JSON; 0 is none
@@ -79,6 +80,7 @@ func newDictionary() Names {
 	d.Graphs.ID(Graph{})
 	d.Errors.ID("")
 	d.Threads.ID(unknownThread)
+	d.Paths.ID("")
 	d.Groups.ID(nil)
 	d.Varieties.id(Variety{})
 	d.Arguments.ID(nil)
@@ -162,6 +164,7 @@ func (d *Names) numberingOf(other *Names) *renumbering {
 		colGraph:     newNumbering(other.Graphs.Values, d.Graphs.ID),
 		colError:     newNumbering(other.Errors.Values, d.Errors.ID),
 		colThread:    newNumbering(other.Threads.Values, d.Threads.ID),
+		colPath:      newNumbering(other.Paths.Values, d.Paths.ID),
 	}
 	return n
 }
@@ -215,7 +218,7 @@ func (v *Variety) appendTo(dst []byte) []byte {
 func (d *Names) bytes() int64 {
 	text := func(s string) int { return len(s) }
 	return d.Traces.Bytes(nil) + d.Operations.Bytes(text) + d.Shapes.Bytes(text) + d.Launchers.Bytes(text) +
-		d.Groups.Bytes(text) + d.Errors.Bytes(text) + d.Threads.Bytes(nil) +
+		d.Groups.Bytes(text) + d.Errors.Bytes(text) + d.Threads.Bytes(nil) + d.Paths.Bytes(text) +
 		d.Arguments.Bytes(text) + d.Varieties.texts.Bytes(text) +
 		int64(cap(d.Varieties.Values))*int64(unsafe.Sizeof(Variety{})) +
 		d.Spans.Bytes(func(s spanName) int { return len(s.Name) + len(s.Service) }) +

@@ -25,8 +25,8 @@ and its steps take. Without a change it says what the time is spent on.
   -change CHANGE    a change, written WHAT SELECT; give it again for several changes.
                     SELECT is the name of an operation, operator, span or call, or
                     KEY=VALUE,KEY=VALUE, such as device=cuda:*; keys are operation,
-                    operator, kind, device, rank, stream, step, phase, service and
-                    host.
+                    operator, path, kind, device, rank, stream, step, phase, service
+                    and host; paths have one number, such as layers.3.
                     WHAT is:
     0.5x            times 0.5
     remove          neither run nor launched
@@ -43,7 +43,7 @@ and its steps take. Without a change it says what the time is spent on.
     replicas=2      requests in turn on two engines of the kind; no SELECT
     window=2ms      engines wait at most so long to fill a batch; no SELECT
     without         without a request, written request=TRACE_ID
-    host 0.5x       all time of the host times 0.5; SELECT is rank=N or nothing
+    host 0.5x       all time of the host times 0.5; SELECT is rank=N, service=NAME or nothing
     pauses          long times without a record of the host as short as usual ones
     warm            the first step as fast as the others
     early           requests come to their engine as they begin; none of these has a

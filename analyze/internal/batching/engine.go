@@ -19,6 +19,7 @@ type Engine struct {
 	Alone            bool      // new requests wait until all others have ended
 	ToLongest        bool      // an execution pads prompts to the largest, and runs until its longest answer
 	Places           int       // workers that take one request after the other from a queue, 0 for others
+	Turns            bool      // requests take several turns on workers, each a step
 	Budget           float64   // tokens of an execution, 0 if prompts are not divided to keep to it
 	divides          bool      // by a change
 	HasAttention     bool      // all links have weights for attention
@@ -37,9 +38,12 @@ type Step struct {
 	Window         int64 // ns in which the engine waited for others to join
 	Load           Load
 	Links, New     int
-	Prompts        int // requests with prompts in it
-	Running        int // requests between their first and last executions, without the new ones
-	Idle           int // 1 if no request was waiting before
+	Prompts        int   // requests with prompts in it
+	Running        int   // requests between their first and last executions, without the new ones
+	Idle           int   // 1 if no request was waiting before
+	Worker, Kind   int32 // of a turn: its worker, and a number for turns alike
+	Came, Freed    int64 // of a turn: when its request and its worker were ready, math.MinInt64 for a new worker
+	Holds          bool  // of a turn: another request waited for it before it began
 }
 
 // Class returns 1 for an execution with prompts, otherwise 0.
@@ -50,11 +54,12 @@ type Request struct {
 	Root              int32
 	From, End         int32 // the points of its arrival and of its answer, or of its ways from and to other engines
 	Arrival, Duration int64
-	First, Last       int32  // executions
-	Loads             []Load // by execution
-	Prompt            int    // executions
-	tokens            Load   // of the prompt
-	follows           bool   // the next of another one
+	First, Last       int32   // executions
+	Loads             []Load  // by execution
+	Prompt            int     // executions
+	Turns             []int32 // steps, of an engine of turns
+	tokens            Load    // of the prompt
+	follows           bool    // the next of another one
 }
 
 // Together returns the load of requests in one execution.
@@ -110,8 +115,10 @@ func (e *Engine) Count() {
 
 // Learn finds the waits of executions and the manner of clients. It follows Count.
 func (e *Engine) Learn() {
-	e.findReady()
-	e.findBudget()
+	if !e.Turns {
+		e.findReady()
+		e.findBudget()
+	}
 	e.findClients()
 }
 

@@ -31,6 +31,9 @@ type Formed struct {
 // Form runs the engine again without some requests. The executions that read prompts take the recorded costs of such
 // executions in order, and so do all others. A part of a prompt divided by a change takes the cost of the prompt's own.
 func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
+	if e.Turns {
+		return e.formTurns(p, without)
+	}
 	var costs, gaps [2]pool // by class, and by Idle
 	gap, changed := 0.0, 0.0
 	for i := range e.Steps {

@@ -72,6 +72,7 @@ var properties = map[string]func(f *trace.Forest, r int32) string{
 		return ""
 	},
 	"step":  func(f *trace.Forest, r int32) string { return Known(f.Node(r).Step()) },
+	"path":  func(f *trace.Forest, r int32) string { return f.Names.Paths.Values[f.Path(r)] },
 	"phase": func(f *trace.Forest, r int32) string { return f.Names.Marks.Values[f.Mark(r)].Phase },
 }
 

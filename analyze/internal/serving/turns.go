@@ -87,12 +87,26 @@ func (r *finder) turns() (all []*Engine) {
 			all = append(all, e)
 		}
 	}
+	if e := r.network(); e != nil {
+		all = append(all, e)
+	}
 	return all
 }
 
-// takesTurns returns the engine of requests served one after the other on each device. It returns nil if they are few,
-// overlap, rarely begin right behind the one in front of them, wait beside a free device, or run one at a time.
+// takesTurns returns the engine of turns. A worker may be held until its request ends, or until the last operation only.
 func (r *finder) takesTurns(turns []turn) *Engine {
+	whole := slices.Clone(turns)
+	for i := range whole {
+		s := &whole[i]
+		s.To = r.End[s.Row]
+		s.End = r.At(s.To)
+	}
+	return cmp.Or(r.oneByOne(whole), r.oneByOne(turns))
+}
+
+// oneByOne returns the engine of requests served one after the other on each device. It returns nil if they are few,
+// overlap, rarely begin right behind the one in front of them, wait beside a free device, or run one at a time.
+func (r *finder) oneByOne(turns []turn) *Engine {
 	const few, right = 20, 10
 	slices.SortStableFunc(turns, func(a, b turn) int { return cmp.Compare(a.Start, b.Start) })
 	overlaps, behind, late, skipped, beside := 0, 0, 0, 0, 0

@@ -8,8 +8,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/requests"
+	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
 )
 
@@ -207,23 +209,58 @@ func Spans(f *trace.Forest) []Span {
 	return all
 }
 
-// WithinRequests returns the gaps above a threshold between two operations of one request on a device.
+// WithinRequests returns the gaps above a threshold in which a device waits for the next operation of a request: behind the
+// operation before of this request on any device, or, of one that waited for its first operation, behind other requests.
 func WithinRequests(f *trace.Forest, above time.Duration) (g Gaps) {
 	owners := f.RequestOwners()
+	ended := make([]int64, f.Len()) // of the operations before of the request, by row
+	last := make(map[int32]int64)
+	for _, r := range f.Devices.ByStart {
+		if of := owners[r]; of != trace.NoRow && int(of) < f.Len() && f.CountsInSums(r) && f.Has(r, trace.FlagStart) {
+			ended[r] = last[of]
+			last[of] = max(last[of], f.End(r))
+		}
+	}
 	for _, rows := range f.Devices.All() {
 		before, end := trace.NoRow, int64(0)
 		for _, r := range rows {
 			if !f.CountsInSums(r) || !f.Has(r, trace.FlagStart) {
 				continue
 			}
-			start := f.Start(r)
-			if before != trace.NoRow && owners[r] != trace.NoRow && owners[r] == owners[before] && start-end > int64(above) {
-				g.List = append(g.List, start-end)
-				g.NS += start - end
+			start, of := f.Start(r), owners[r]
+			from := max(end, ended[r])
+			isOne := before != trace.NoRow && of != trace.NoRow && int(of) < f.Len()
+			if isOne && (ended[r] > 0 || f.Start(of) < end) && start-from > int64(above) {
+				g.List = append(g.List, start-from)
+				g.NS += start - from
 			}
 			g.Steps += max(0, f.End(r)-max(start, end))
 			before, end = r, max(end, f.End(r))
 		}
 	}
 	return g
+}
+
+// Waited returns the time in which requests with operations of their own wait for devices that work for others.
+func Waited(f *trace.Forest) (ns int64) {
+	owners := f.RequestOwners()
+	busy := make(map[int32]*timeline.Times) // by device
+	for _, r := range f.Devices.ByStart {
+		if f.CountsInSums(r) && f.IsDeviceSide(r) {
+			order.At(busy, f.Device(r)).Add(f.Start(r), f.End(r))
+		}
+	}
+	ended := make(map[int32]int64) // the operation before of each request
+	for _, r := range f.Devices.ByStart {
+		of := owners[r]
+		if of == trace.NoRow || int(of) >= f.Len() || !f.CountsInSums(r) || !f.IsDeviceSide(r) {
+			continue
+		}
+		from := max(f.Start(of), ended[of])
+		if f.Start(r) > from {
+			ns += busy[f.Device(r)].Within(from, f.Start(r))
+		}
+		ended[of] = max(ended[of], f.End(r))
+	}
+	return ns
 }

@@ -128,6 +128,28 @@ func Weights(f *trace.Forest) map[int32]float64 {
 	return weights
 }
 
+// OwnTime returns the time of the operations of each request on devices, by row, without the first request of each device,
+// which may warm up.
+func OwnTime(f *trace.Forest) map[int32]float64 {
+	times := make(map[int32]float64)
+	owner := f.RequestOwners()
+	first := make(map[int32]int32) // by device
+	for _, r := range f.Devices.ByStart {
+		of := owner[r]
+		if of == trace.NoRow || int(of) >= f.Len() || !f.CountsInSums(r) || !f.IsDeviceSide(r) {
+			continue
+		}
+		if _, known := first[f.Device(r)]; !known {
+			first[f.Device(r)] = of
+		}
+		times[of] += float64(f.Duration(r))
+	}
+	for _, of := range first {
+		delete(times, of)
+	}
+	return times
+}
+
 // addStated adds the tokens of prompts that requests state, if all do: requests of executions, or without any all with
 // operations.
 func addStated(f *trace.Forest, weights map[int32]float64) {
@@ -152,6 +174,21 @@ func addStated(f *trace.Forest, weights map[int32]float64) {
 	for _, r := range rows {
 		weights[r] = max(weights[r], stated[r])
 	}
+}
+
+// Service returns the service of the operations of shared executions, "" if there are several.
+func Service(f *trace.Forest) (name string) {
+	known := false
+	for _, r := range f.Devices.ByStart {
+		if f.Executions.Of[r] == trace.NoExecution {
+			continue
+		}
+		if known && f.Service(r) != name {
+			return ""
+		}
+		name, known = f.Service(r), true
+	}
+	return name
 }
 
 // HalfStep returns half of the mean duration of shared executions, 0 without any.
