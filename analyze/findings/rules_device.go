@@ -20,12 +20,14 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// onDevices returns the operations of devices with a sum of at least minShare of the whole.
+// onDevices returns the operations of devices with a sum of at least minShare of the whole. Requests queue for all work, so a
+// share of the work counts for them.
 func (l *list) onDevices(kinds ...op.Kind) (rows []profile.Operation) {
 	for i := range l.Operations {
 		o := &l.Operations[i]
 		isKind := slices.ContainsFunc(kinds, func(k op.Kind) bool { return k.String() == o.Kind })
-		if o.Side == "" && isKind && l.enough(o.SumNS/l.devicesNum) {
+		isPart := l.byRequest && float64(o.SumNS) >= minShare*float64(l.Total.SumNS)
+		if o.Side == "" && isKind && (l.enough(o.SumNS/l.devicesNum) || isPart) {
 			rows = append(rows, *o)
 		}
 	}

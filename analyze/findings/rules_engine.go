@@ -10,12 +10,12 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// firstExecution finds a first shared execution of an engine, at five times the median of others: with its name and
-// phase, and at least half of its work. The requests arriving meanwhile waited for it.
+// firstExecution finds a first shared execution of an engine, at five times the median of others, ten times that of a few:
+// with its name and phase, and at least half of its work. The requests arriving meanwhile waited for it.
 func (l *list) firstExecution() []candidate {
 	const (
-		others = 8
-		slower = 5
+		others, few        = 8, 3
+		slower, muchSlower = 5, 10
 	)
 	if l.Forest == nil || !l.byRequest || len(l.Forest.Executions.List) <= others {
 		return nil
@@ -36,7 +36,11 @@ func (l *list) firstExecution() []candidate {
 			durations = append(durations, f.Duration(list[i].Row))
 		}
 	}
-	if len(durations) < others || f.Duration(first) < slower*sketch.Median(durations) {
+	least := int64(slower)
+	if len(durations) < others {
+		least = muchSlower
+	}
+	if len(durations) < few || f.Duration(first) < least*sketch.Median(durations) {
 		return nil
 	}
 	median := sketch.Median(durations)

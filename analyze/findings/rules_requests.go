@@ -261,7 +261,7 @@ func (l *list) findEngineHost() []candidate {
 		}
 		shorter.Factor = cmp.Or(g.Left(), left)
 	}
-	n := int64(len(g.List))
+	n := g.Count()
 	f := says(HostGap, Where{Section: "critical_path"},
 		"The engine is idle for %s between steps, %s at a time, while requests wait.", units.Duration(g.NS),
 		units.Duration(g.NS/n))

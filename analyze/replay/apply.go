@@ -137,6 +137,7 @@ func (g *Graph) scaleHost(c Change, v *variant) (n int64, err error) {
 			(e.kind == afterWait && g.isUnrecorded(e) ||
 				(e.kind == onStream || e.kind == afterLaunch) && !g.forest.Has(e.owner, trace.FlagLaunch)) &&
 				g.isBeforeExecution(e)
+		isEnd := e.kind == afterWait && c.Factor < 1 && g.endsExecution(e)
 		if c.Select != "" && g.hosts != nil {
 			of := none
 			if node := e.to >> 1; node < g.g.Owned() && isHost {
@@ -145,6 +146,7 @@ func (g *Graph) scaleHost(c Change, v *variant) (n int64, err error) {
 				of = g.hosts[node]
 			}
 			isHost = isHost && ofRank[of]
+			isEnd = isEnd && ofRank[of]
 		}
 		switch {
 		case lag == dropped:
@@ -152,7 +154,7 @@ func (g *Graph) scaleHost(c Change, v *variant) (n int64, err error) {
 			v.Set(e.index, int64(math.Round(float64(lag)*c.Factor)))
 			sum += float64(max(0, lag))
 			n++
-		case e.kind == afterWait && c.Factor < 1 && c.Select == "" && g.endsExecution(e):
+		case isEnd:
 			ends = append(ends, e)
 		}
 	}

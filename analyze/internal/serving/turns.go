@@ -101,7 +101,10 @@ func (r *finder) takesTurns(turns []turn) *Engine {
 		s.To = r.End[s.Row]
 		s.End = r.At(s.To)
 	}
-	return cmp.Or(r.oneByOne(whole), r.oneByOne(turns))
+	if e := r.oneByOne(whole); e != nil {
+		return e
+	}
+	return r.oneByOne(turns)
 }
 
 // oneByOne returns the engine of requests served one after the other on each device. It returns nil if they are few,

@@ -16,11 +16,15 @@ import (
 )
 
 // Gaps are times of engines between executions while a request is under way. Steps is the time of executions, Within the part
-// of it without an operation on a device, Operations their number.
+// of it without an operation on a device, Operations their number. Before is the number of gaps before the first operations of
+// requests, which are not in List.
 type Gaps struct {
-	List                          []int64
-	NS, Steps, Within, Operations int64
+	List                                  []int64
+	NS, Before, Steps, Within, Operations int64
 }
+
+// Count returns the number of all gaps.
+func (g *Gaps) Count() int64 { return int64(len(g.List)) + g.Before }
 
 // Left returns the share that is left of the gaps if they are as short as those between operations within executions. It
 // is 0 if there are none.
@@ -34,7 +38,7 @@ func (g *Gaps) Left() float64 {
 
 // Are reports whether ten gaps have a share of the time.
 func (g *Gaps) Are(much float64) bool {
-	return len(g.List) >= 10 && float64(g.NS) >= much*float64(g.NS+g.Steps)
+	return g.Count() >= 10 && float64(g.NS) >= much*float64(g.NS+g.Steps)
 }
 
 // longer is how many times the usual time a pause takes.
@@ -231,8 +235,12 @@ func WithinRequests(f *trace.Forest, above time.Duration) (g Gaps) {
 			from := max(end, ended[r])
 			isOne := before != trace.NoRow && of != trace.NoRow && int(of) < f.Len()
 			if isOne && (ended[r] > 0 || f.Start(of) < end) && start-from > int64(above) {
-				g.List = append(g.List, start-from)
 				g.NS += start - from
+				if ended[r] > 0 {
+					g.List = append(g.List, start-from)
+				} else {
+					g.Before++
+				}
 			}
 			g.Steps += max(0, f.End(r)-max(start, end))
 			before, end = r, max(end, f.End(r))

@@ -24,13 +24,14 @@ type Work struct {
 // executions of requests are alike.
 func (w Work) isKnown() bool { return w.Weight > 0 || w.flops > 0 || w.elements > 0 }
 
-// IsComparable reports whether an execution with work w takes no more than twice the time of one with work o.
+// IsComparable reports whether an execution with work w takes no more than twice the time of one with work o. Known weights
+// of prompts tell the work whatever the phase.
 func (w Work) IsComparable(o Work) bool {
 	const most = 2
 	if !w.isKnown() && w.fresh > most*o.fresh {
 		return false
 	}
-	return w.phase == o.phase && w.Weight <= most*o.Weight && w.Attention <= most*o.Attention &&
+	return (w.phase == o.phase || w.Weight > w.Links) && w.Weight <= most*o.Weight && w.Attention <= most*o.Attention &&
 		w.Links <= most*o.Links && w.flops <= most*o.flops && w.elements <= most*o.elements
 }
 
