@@ -5,10 +5,9 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/optrace/optrace/analyze/collective"
-	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/alike"
 	"github.com/optrace/optrace/analyze/internal/chance"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/steps"
@@ -234,7 +233,7 @@ func (l *list) findMostWork() *uneven {
 	if u.time < minRatio {
 		return nil
 	}
-	if !l.isLikeOthers(u.Key) {
+	if l.Forest != nil && !alike.IsDevice(l.Forest, u.Key) {
 		return nil
 	}
 	for i, sum := range sums {
@@ -262,45 +261,6 @@ func (l *list) findMostWork() *uneven {
 		}
 	}
 	return u
-}
-
-// isLikeOthers reports whether most of the work of a device is of operations, beside numbers in their names, that other
-// devices have, too. A device with another model works as long as this needs.
-func (l *list) isLikeOthers(k device.Key) bool {
-	f := l.Forest
-	if f == nil {
-		return true
-	}
-	own := make(map[string]int64)
-	shared := make(map[string]bool)
-	families := make(map[int32]string)
-	for key, rows := range f.Devices.All() {
-		for _, r := range rows {
-			family, known := families[f.Name(r)]
-			if !known {
-				family = strings.Map(func(c rune) rune {
-					if unicode.IsDigit(c) {
-						return -1
-					}
-					return c
-				}, f.RowName(r))
-				families[f.Name(r)] = family
-			}
-			if key == k {
-				own[family] += f.Duration(r)
-			} else {
-				shared[family] = true
-			}
-		}
-	}
-	var all, like int64
-	for family, ns := range own {
-		all += ns
-		if shared[family] {
-			like += ns
-		}
-	}
-	return 2*like >= all
 }
 
 // services counts the services with operations on devices. A server's services differ in work: prompts and tokens.

@@ -169,31 +169,24 @@ func (h *handOvers) requests() {
 		}
 		return none
 	}
-	laneOf := repeat(rows) // the first
 	for i := range h.events {
 		e := &h.events[i]
 		root := rootOf(e)
-		switch {
-		case root == none || laneOf[root] == e.lane:
-		case laneOf[root] == none:
-			laneOf[root] = e.lane
-		case !slices.Contains(lanes[root], e.lane):
+		if root != none && len(lanes[root]) <= maxTracks && !slices.Contains(lanes[root], e.lane) {
 			lanes[root] = append(lanes[root], e.lane)
 		}
 	}
+	isDivided := func(root int32) bool { return len(lanes[root]) > 1 && len(lanes[root]) <= maxTracks }
 	points := make(map[int32][]int32)
 	for i := range h.events {
 		e := &h.events[i]
-		if root := rootOf(e); root != none && lanes[root] != nil {
+		if root := rootOf(e); root != none && isDivided(root) {
 			points[root] = append(points[root], e.begin, e.at)
 		}
 	}
 	for _, root := range slices.Sorted(maps.Keys(points)) {
-		if n := len(lanes[root]); n < maxTracks {
-			list := points[root]
-			slices.Sort(list)
-			h.add(slices.Compact(list), append(lanes[root], laneOf[root]))
-		}
+		slices.Sort(points[root])
+		h.add(slices.Compact(points[root]), lanes[root])
 	}
 }
 
