@@ -108,7 +108,7 @@ func joining() (records []op.Record) {
 	for i := range byte(30) {
 		at := (1_000 + 40*int64(i)) * ms
 		var links []op.Link
-		for k := range byte(1 + i%3) {
+		for k := range 1 + i%3 {
 			in := op.TraceID{4, i, k}
 			arrival := at + 3*ms*int64(k)
 			records = append(records, spanAt("POST", "embedder", in, arrival, at+18*ms-arrival))
