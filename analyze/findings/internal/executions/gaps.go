@@ -128,6 +128,7 @@ func Between(f *trace.Forest, works []Span, operations bool) (g Gaps) {
 		usual = sketch.Median(delays)
 	}
 	running := make(map[engine]int)
+	answered := make(map[int32]int64) // by request, the end of its execution before on any engine
 	for i := range works {
 		w := works[i]
 		if operations && w.busy > 0 {
@@ -146,12 +147,18 @@ func Between(f *trace.Forest, works []Span, operations bool) (g Gaps) {
 			if running[of] == 0 {
 				from = max(from, came[i]+usual)
 			}
-			if from == ended.to || w.from-came[i] > longer*usual && usual > 0 {
+			if at := w.ready(answered); at > from { // until then its requests were on other engines
+				if from = at; w.from > from {
+					g.List = append(g.List, w.from-from)
+					g.NS += w.from - from
+				}
+			} else if from == ended.to || w.from-came[i] > longer*usual && usual > 0 {
 				g.List = append(g.List, w.from-from)
 				g.NS += w.from - from
 			}
 		}
 		for _, r := range w.Requests {
+			answered[r] = w.to
 			if first[served{of, r}] == i {
 				running[of]++
 			}
@@ -171,6 +178,17 @@ type Span struct {
 	step           int64
 	operations     int64
 	device         int32
+}
+
+// ready returns the earliest end of the executions before of its requests, or 0 if one of them is new.
+func (w *Span) ready(answered map[int32]int64) (at int64) {
+	for i, r := range w.Requests {
+		end := answered[r]
+		if at = min(at, end); i == 0 {
+			at = end
+		}
+	}
+	return at
 }
 
 // Spans returns the shared executions by start. One of several steps, such as a batch that runs to its longest
