@@ -158,24 +158,6 @@ func fetching() (records []op.Record) {
 	return records
 }
 
-// pipelined returns requests that go around two stages, each idle while the other one works.
-func pipelined() (records []op.Record) {
-	for i := range byte(10) {
-		in := op.TraceID{4, i}
-		at := (1_000 + 200*int64(i)) * ms
-		records = append(records, spanAt("POST", "stage0", in, at, 160*ms))
-		for step := range byte(16) {
-			service, id := fmt.Sprint("stage", step%2), op.TraceID{5, i, step}
-			step := spanAt("step", service, id, at, 10*ms, op.Link{TraceID: in, SpanID: op.SpanID{1}})
-			work := matmulAt(service, id, at, 10*ms)
-			work.Entry.DeviceID = service
-			records = append(records, step, work)
-			at += 10 * ms
-		}
-	}
-	return records
-}
-
 func TestWhatIsSaidOfServers(t *testing.T) {
 	decode := engineStep{weight: 1, ns: 8 * ms}
 	prompt := func(weight int64) []engineStep {
@@ -193,7 +175,6 @@ func TestWhatIsSaidOfServers(t *testing.T) {
 		"the host in requests":     {workers(4*ms, ms), "engine_host", "idle for 236 ms before operations of waiting"},
 		"workers without requests": {workers(2*ms, 0), "pauses", ""},
 		"a window for batches":     {joining(), "queue", "idle for 228 ms while requests wait for others"},
-		"stages of a pipeline":     {pipelined(), "engine_host", ""},
 		"a failed request":         {parsing(), "errors", "1 of 20 requests POST ended with an error."},
 		"a slow layer":             {paths(), "unlike", "matmul of layers.2 in decode takes 3.00 ms, 3.00 times"},
 		"a rare slow call":         {fetching(), "pauses", "GET features takes 30.0 ms in the mean 3 of 60 times"},
