@@ -158,6 +158,36 @@ func fetching() (records []op.Record) {
 	return records
 }
 
+// sharded returns requests of a model on two devices that share their results after each layer.
+func sharded() (records []op.Record) {
+	for i := range byte(30) {
+		in := op.TraceID{4, i}
+		at := (1_000 + 40*int64(i)) * ms
+		records = append(records, spanAt("POST", "", in, at, 20*ms))
+		for layer := range byte(10) {
+			for rank := range byte(2) {
+				work, shared := matmulAt("", in, at, ms), matmulAt("", in, at+ms, ms)
+				shared.Entry.Operation, shared.Entry.Kind = "ncclAllReduce", op.KindCollective
+				for k, e := range []*op.Entry{work.Entry, shared.Entry} {
+					e.SpanID = op.SpanID{2, layer, rank, byte(k)}
+					e.DeviceID, e.Rank = fmt.Sprint("cuda:", rank), op.Known(int64(rank))
+				}
+				records = append(records, work, shared)
+			}
+			at += 2 * ms
+		}
+	}
+	return records
+}
+
+// A server's layers need their collectives: a faster one helps, buckets and a backward pass do not.
+func TestCollectivesOfAServer(t *testing.T) {
+	f := only(found(t, sharded()...), "exposed_communication", "small_collectives")
+	if !strings.Contains(f.Try, "an all-reduce for small messages") || f.SavedLowNS.V != 0 || f.SavedNS.V != 300*ms {
+		t.Errorf("%s try %s: %d ns", f.Text, f.Try, f.SavedNS.V)
+	}
+}
+
 func TestWhatIsSaidOfServers(t *testing.T) {
 	decode := engineStep{weight: 1, ns: 8 * ms}
 	prompt := func(weight int64) []engineStep {
