@@ -137,8 +137,7 @@ func (l *list) collectives(c *communications, f Finding) []candidate {
 	}
 	if l.byRequest && 2*collective.Needed(l.Forest) > 1 { // each layer of a server needs them: only their transfers can be shorter
 		f.Try = "an all-reduce for small messages, steps as CUDA graphs, or fewer devices for a copy of the model"
-		changes := c.changes(replay.Scale)
-		return []candidate{{Finding: f, changes: changes, atMost: true}}
+		return []candidate{{Finding: f, changes: c.changes(replay.Scale), atMost: true}}
 	}
 	return l.overlapped(c, f, c.n/max(1, l.rounds()*int64(len(l.Extent.Devices))))
 }

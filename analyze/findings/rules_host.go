@@ -243,9 +243,7 @@ func (l *list) isWithinExecution(from, to int64) bool {
 
 // untraced returns the place with the most idle time in which the host recorded no operation, nil without any, that
 // time, and the sum over all places, inRanges of it in ranges and calls that do not wait. Time without a request does not
-// count, but that between the steps of a loop does.
-//
-// Without operations of the host, code within a span launched late if the gaps of a place are longer than launches take.
+// count, but that between the steps of a loop does. Without operations of the host, code within a span launched late if the gaps of a place are longer than launches take.
 func (l *list) untraced(isRange, named map[string]bool) (place *timeline.Place, most, ns, inRanges int64) {
 	for i := range l.Places {
 		p := &l.Places[i]

@@ -144,7 +144,7 @@ func (l *list) windows() (w replay.Windows) {
 // queues finds requests waiting for others before their first operation.
 func (l *list) queues() (all []candidate) {
 	all = l.window()
-	isWindow := len(all) > 0
+	isWindow := all != nil
 	for i := range l.Alike {
 		a := &l.Alike[i]
 		who := units.Plural(a.Count, "request") + " " + l.named(a.Name)

@@ -166,11 +166,14 @@ func sharded() (records []op.Record) {
 		records = append(records, spanAt("POST", "", in, at, 20*ms))
 		for layer := range byte(10) {
 			for rank := range byte(2) {
-				work, shared := matmulAt("", in, at, ms), matmulAt("", in, at+ms, ms)
-				shared.Entry.Operation, shared.Entry.Kind = "ncclAllReduce", op.KindCollective
+				work := matmulAt("", in, at, ms)
+				shared := matmulAt("", in, at+ms, ms)
+				shared.Entry.Operation = "ncclAllReduce"
+				shared.Entry.Kind = op.KindCollective
 				for k, e := range []*op.Entry{work.Entry, shared.Entry} {
 					e.SpanID = op.SpanID{2, layer, rank, byte(k)}
-					e.DeviceID, e.Rank = fmt.Sprint("cuda:", rank), op.Known(int64(rank))
+					e.DeviceID = fmt.Sprint("cuda:", rank)
+					e.Rank = op.Known(int64(rank))
 				}
 				records = append(records, work, shared)
 			}
