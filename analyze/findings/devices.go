@@ -230,10 +230,7 @@ func (l *list) findMostWork() *uneven {
 	n := int64(len(devices))
 	u := &uneven{DeviceWork: &devices[at], p: p, ns: sums[at] - all/n}
 	u.time = timesOthers(sums[at], all, n)
-	if u.time < minRatio {
-		return nil
-	}
-	if l.Forest != nil && !alike.IsDevice(l.Forest, u.Key) {
+	if u.time < minRatio || l.Forest != nil && !alike.IsDevice(l.Forest, u.Key) {
 		return nil
 	}
 	for i, sum := range sums {

@@ -238,11 +238,11 @@ func (l *list) unlike() (all []candidate) {
 		if len(of) > 1 {
 			takes = " take "
 		}
-		evidence := append(c.Evidence, times("calls", n))
+		evidence := c.Evidence
 		c.Finding = says(Operation, Where{Section: "operations", Operation: first.row.Operation},
 			"%s%s%s, %s times the median of its %s like it.", strings.Join(labels, ", "), takes,
 			units.Duration(usual), ratio(first.factor), units.Plural(int64(first.like), "operation"))
-		c.Evidence = evidence
+		c.Evidence = append(evidence, times("calls", n))
 		c.Try = "compare its shapes, types and kernels with those of its like"
 		if !l.byRequest {
 			c.most = more

@@ -28,10 +28,12 @@ func (l *list) longPrompts() []candidate {
 		most  = 4
 	)
 	weights := executions.Weights(l.Forest)
-	what, amount, unit := "prompt", func(w float64) string { return "a weight of " + units.Count(int64(w)) }, "count"
+	kind, has, unit := "prompt", "a weight of", "count"
+	amount := func(w float64) string { return units.Count(int64(w)) }
 	if len(weights) == 0 && l.isOfTurns() {
 		weights = executions.OwnTime(l.Forest)
-		what, amount, unit = "request", func(w float64) string { return "work of " + units.Duration(int64(w)) }, "ns"
+		kind, has, unit = "request", "work of", "ns"
+		amount = func(w float64) string { return units.Duration(int64(w)) }
 	}
 	rows := slices.SortedFunc(maps.Keys(weights), func(a, b int32) int {
 		return cmp.Or(cmp.Compare(weights[b], weights[a]), cmp.Compare(a, b))
@@ -50,16 +52,17 @@ func (l *list) longPrompts() []candidate {
 	}
 	n := l.Forest.Node(rows[0])
 	id := n.TraceID()
-	if what = "A long " + what + " stalls"; long > 1 {
-		what = units.Count(int64(long)) + strings.TrimSuffix(strings.TrimPrefix(what, "A"), " stalls") + "s stall"
+	stalls := "A long " + kind + " stalls"
+	if long > 1 {
+		stalls = units.Count(int64(long)) + " long " + kind + "s stall"
 	}
 	whom := "the batch"
 	if len(l.Forest.Executions.List) == 0 {
 		whom = "the others"
 	}
 	f := says(SlowRequest, Where{Section: "critical_path", TraceID: id, SpanID: n.SpanID()},
-		"%s %s: %s %s has %s, nine of ten others at most %s.", what, whom, l.named(n.Name()), shortID(id),
-		amount(weights[rows[0]]), strings.TrimPrefix(strings.TrimPrefix(amount(usual), "a weight of "), "work of "))
+		"%s %s: %s %s has %s %s, nine of ten others at most %s.", stalls, whom, l.named(n.Name()), shortID(id), has,
+		amount(weights[rows[0]]), amount(usual))
 	c := candidate{Finding: f}
 	for _, r := range rows[:long] {
 		id := l.Forest.Node(r).TraceID().String()

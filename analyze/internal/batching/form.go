@@ -63,15 +63,7 @@ func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
 		})
 		coming = slices.Insert(coming, place, i)
 	}
-	late := p.Late
-	if late == nil {
-		late = make([]float64, len(e.Served))
-	}
-	for i, q := range e.Served {
-		if e.Next == nil || !q.follows {
-			arrive(i, float64(q.Arrival)+late[i])
-		}
-	}
+	late := e.begin(p, arrive)
 	c := e.course()
 	free := slices.Repeat([]float64{math.Inf(-1)}, max(1, e.Places)) // when each worker is
 	for len(coming)+len(waiting)+len(running) > 0 {
@@ -140,6 +132,19 @@ func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
 		running = slices.DeleteFunc(running, c.isDone)
 	}
 	return r
+}
+
+// begin calls arrive with the requests that follow no other one, and returns by how much later each request arrives.
+func (e *Engine) begin(p Plan, arrive func(i int, at float64)) (late []float64) {
+	if late = p.Late; late == nil {
+		late = make([]float64, len(e.Served))
+	}
+	for i, q := range e.Served {
+		if e.Next == nil || !q.follows {
+			arrive(i, float64(q.Arrival)+late[i])
+		}
+	}
+	return late
 }
 
 // joined returns when the next batch is full or its window ends.

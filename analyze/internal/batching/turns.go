@@ -48,15 +48,7 @@ func (e *Engine) formTurns(p Plan, without map[int32]bool) Formed {
 			come(i, 0, at)
 		}
 	}
-	late := p.Late
-	if late == nil {
-		late = make([]float64, len(e.Served))
-	}
-	for i, q := range e.Served {
-		if e.Next == nil || !q.follows {
-			arrive(i, float64(q.Arrival)+late[i])
-		}
-	}
+	late := e.begin(p, arrive)
 	free := make(map[int32]float64)
 	for len(coming.Items) > 0 {
 		t := coming.Pop()
