@@ -39,12 +39,20 @@ func Rows(rows []int32, at func(r int32) int64, ties func(a, b int32) int) {
 	if sortTies(rows, at, ties) {
 		return
 	}
-	var keys, buffer []Key
+	ends := divide(rows, at)
+	longest := int32(0)
 	from := int32(0)
-	for _, end := range divide(rows, at) {
+	for _, end := range ends {
+		longest = max(longest, end-from)
+		from = end
+	}
+	keys := make([]Key, 0, longest)
+	var buffer []Key
+	from = 0
+	for _, end := range ends {
 		part := rows[from:end]
 		from = end
-		keys = slices.Grow(keys[:0], len(part))
+		keys = keys[:0]
 		for _, r := range part {
 			keys = append(keys, Key{at(r), r})
 		}
@@ -175,7 +183,10 @@ func Group(n int32, groups int, buffer []int32, group func(r int32) int32) (rows
 	for g := range groups {
 		first[g+1] += first[g]
 	}
-	rows = slices.Grow(buffer[:0], int(first[groups]))[:first[groups]]
+	if n := int(first[groups]); cap(buffer) < n {
+		buffer = make([]int32, n)
+	}
+	rows = buffer[:first[groups]]
 	for r := range n {
 		if g := group(r); g >= 0 {
 			rows[first[g]] = r
