@@ -3,14 +3,13 @@ package findings
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
+	"github.com/optrace/optrace/analyze/findings/internal/layers"
 	"github.com/optrace/optrace/analyze/internal/selection"
-	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/replay"
@@ -199,49 +198,40 @@ func (l *list) hasTensorCores() bool {
 	return false
 }
 
-// layer is an operation of one of several layers that are alike.
-type layer struct {
-	number  int64
-	row     profile.Operation
-	selects string // of a replay
-	label   string
-	factor  float64 // times the usual time of its like
-	median  int64
-	like    int
-}
-
 // unlike finds operations slower than others with names or paths equal up to one number, such as layer_05. Operations of
 // one number that are slower alike are one finding.
 func (l *list) unlike() (all []candidate) {
 	const near = 1.25
-	slow := l.slowLayers()
+	slow := slices.DeleteFunc(layers.Slower(l.Operations, l.Forest), func(s layers.Layer) bool {
+		return !l.byRequest && !l.enough(s.Excess()/l.devicesNum) // requests share a step
+	})
 	for len(slow) > 0 {
 		first := slow[0]
-		isOther := func(s layer) bool {
-			return s.number != first.number || s.factor > near*first.factor || first.factor > near*s.factor
+		isOther := func(s layers.Layer) bool {
+			return s.Number != first.Number || s.Factor > near*first.Factor || first.Factor > near*s.Factor
 		}
 		of := slices.DeleteFunc(slices.Clone(slow), isOther)
-		slow = slices.DeleteFunc(slow, func(s layer) bool { return !isOther(s) })
+		slow = slices.DeleteFunc(slow, func(s layers.Layer) bool { return !isOther(s) })
 		of = of[:min(len(of), maxChanges/2)]
 		var c candidate
 		var labels []string
 		var usual, n, more int64
 		for _, s := range of {
-			usual += int64(cmp.Or(s.row.P50NS.V, s.row.MeanNS))
-			more += int64(cmp.Or(s.row.P50NS.V, s.row.MeanNS)-float64(s.median)) * s.row.Count
-			n += s.row.Count
-			labels = append(labels, s.label)
-			c.Evidence = append(c.Evidence, lasts("mean", int64(s.row.MeanNS)), lasts("median of its like", s.median))
-			c.changes = append(c.changes, replay.Change{Kind: replay.Scale, Select: s.selects, Factor: 1 / s.factor})
+			usual += int64(s.Usual())
+			more += s.Excess()
+			n += s.Row.Count
+			labels = append(labels, l.namedLayer(&s))
+			c.Evidence = append(c.Evidence, lasts("mean", int64(s.Row.MeanNS)), lasts("median of its like", s.Median))
+			c.changes = append(c.changes, replay.Change{Kind: replay.Scale, Select: s.Selects(), Factor: 1 / s.Factor})
 		}
 		takes := " takes "
 		if len(of) > 1 {
 			takes = " take "
 		}
 		evidence := c.Evidence
-		c.Finding = says(Operation, Where{Section: "operations", Operation: first.row.Operation},
+		c.Finding = says(Operation, Where{Section: "operations", Operation: first.Row.Operation},
 			"%s%s%s, %s times the median of its %s like it.", strings.Join(labels, ", "), takes,
-			units.Duration(usual), ratio(first.factor), units.Plural(int64(first.like), "operation"))
+			units.Duration(usual), ratio(first.Factor), units.Plural(int64(first.Like), "operation"))
 		c.Evidence = append(evidence, times("calls", n))
 		c.Try = "compare its shapes, types and kernels with those of its like"
 		if !l.byRequest {
@@ -252,108 +242,16 @@ func (l *list) unlike() (all []candidate) {
 	return all
 }
 
-// slowLayers returns the operations of layers that take longer than those of the other layers.
-func (l *list) slowLayers() (slow []layer) {
-	families := make(map[string][]layer)
-	var order []string
-	add := func(family string, s layer) {
-		if families[family] == nil {
-			order = append(order, family)
-		}
-		families[family] = append(families[family], s)
+// namedLayer returns the name of a layer's operation for sentences.
+func (l *list) namedLayer(s *layers.Layer) string {
+	text := l.named(s.Row.Operation)
+	if s.Path != "" {
+		text += " of " + named(s.Path)
 	}
-	for i := range l.Operations {
-		o := &l.Operations[i]
-		if o.Side != "" || o.Kind != op.KindCompute.String() || o.Count == 0 {
-			continue
-		}
-		if family, number, ok := trace.LayerOf(o.Operation); ok {
-			add(family, layer{number: number, row: *o, selects: o.Operation, label: l.named(o.Operation)})
-		}
+	if s.Phase != "" {
+		text += " in " + s.Phase
 	}
-	l.ofPaths(add)
-	const (
-		least  = 4
-		slower = 1.15
-	)
-	for _, family := range order {
-		of := families[family]
-		var means []int64
-		first, last := of[0].number, of[0].number
-		for _, s := range of {
-			means = append(means, int64(cmp.Or(s.row.P50NS.V, s.row.MeanNS)))
-			first, last = min(first, s.number), max(last, s.number)
-		}
-		median := sketch.Median(means)
-		if len(of) < least || last-first >= 2*int64(len(of)) {
-			continue
-		}
-		for _, s := range of {
-			usual := cmp.Or(s.row.P50NS.V, s.row.MeanNS) // first calls may take far longer
-			s.factor, s.median, s.like = usual/float64(median), median, len(of)-1
-			isLittle := !l.byRequest && !l.enough(int64(usual-float64(median))*s.row.Count/l.devicesNum) // requests share a step
-			if s.factor >= slower && !isLittle && (sameWork(&s.row, &of[0].row) || sameWork(&s.row, &of[1].row)) {
-				slow = append(slow, s)
-			}
-		}
-	}
-	return slow
-}
-
-// ofPaths adds the operations of devices whose paths name a layer.
-func (l *list) ofPaths(add func(family string, s layer)) {
-	f := l.Forest
-	if f == nil || len(f.Names.Paths.Values) < 2 {
-		return
-	}
-	type place struct {
-		name, path int32
-		phase      string
-	}
-	durations := make(map[place][]int64)
-	sums := make(map[place]*profile.Operation)
-	for _, r := range f.Devices.ByStart {
-		at := place{f.Name(r), f.Path(r), f.Names.Marks.Values[f.Mark(r)].Phase}
-		if at.path == 0 || !f.CountsInSums(r) || !f.IsDeviceSide(r) || f.Kind(r) != op.KindCompute {
-			continue
-		}
-		if sums[at] == nil {
-			sums[at] = &profile.Operation{Operation: f.RowName(r)}
-		}
-		o := sums[at]
-		o.Count++
-		o.FLOPs += f.Flops(r)
-		o.Elements += f.Elements(r)
-		o.SumNS += f.Duration(r)
-		durations[at] = append(durations[at], f.Duration(r))
-	}
-	for _, at := range slices.SortedFunc(maps.Keys(sums), func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.path, b.path), cmp.Compare(a.phase, b.phase))
-	}) {
-		o := sums[at]
-		o.MeanNS = float64(o.SumNS) / float64(o.Count)
-		o.P50NS = op.KnownFloat(float64(sketch.Median(durations[at])))
-		path := f.Names.Paths.Values[at.path]
-		family, number, _ := trace.LayerOf(path)
-		if strings.ContainsAny(o.Operation+path+at.phase, ",=*") {
-			continue
-		}
-		s := layer{
-			number: number, row: *o, selects: "operation=" + o.Operation + ",path=" + path,
-			label: l.named(o.Operation) + " of " + named(path),
-		}
-		if at.phase != "" {
-			s.selects += ",phase=" + at.phase
-			s.label += " in " + at.phase
-		}
-		add(o.Operation+" of "+family+" in "+at.phase, s)
-	}
-}
-
-// sameWork reports whether calls of two operations have the same work, as far as it is known.
-func sameWork(a, b *profile.Operation) bool {
-	per := func(sum, n int64) int64 { return sum / max(1, n) }
-	return per(a.FLOPs, a.Count) == per(b.FLOPs, b.Count) && per(a.Elements, a.Count) == per(b.Elements, b.Count)
+	return text
 }
 
 // conversions finds operators for the type or layout of tensors, or for moving their data.
