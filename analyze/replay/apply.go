@@ -416,20 +416,8 @@ func (g *Graph) leaveOut(isRoot map[int32]bool, v *variant) {
 	f := g.forest
 	left := make(map[int32]float64) // of each execution, the part of others
 	for i := range f.Executions.List {
-		x := &f.Executions.List[i]
-		all, others := 0.0, 0.0
-		for k, r := range x.Requests {
-			weight := 1.0
-			if x.Weights != nil {
-				weight = float64(x.Weights[k])
-			}
-			all += weight
-			if !isRoot[r] {
-				others += weight
-			}
-		}
-		if all > others {
-			left[int32(i)] = others / all
+		if part := f.Executions.List[i].ShareWithout(isRoot); part < 1 {
+			left[int32(i)] = part
 		}
 	}
 	for e := range g.g.owned(isRow) {

@@ -268,20 +268,8 @@ func (g *Graph) warmEngines(v *variant) (n int64) {
 			}
 			return s.Load
 		}
-		firsts := max(1, e.Places)
-		var others []batching.Sample
-		for i := range e.Steps[firsts:] {
-			if s := &e.Steps[firsts+i]; s.Class() == e.Steps[0].Class() {
-				others = append(others, batching.Sample{Load: load(s), NS: float64(s.End - s.Start)})
-			}
-		}
-		if len(others) == 0 {
-			continue
-		}
-		law := batching.Fit(others, batching.Law{}, batching.Load{Weight: 1})
-		for i := range firsts {
+		for i, factor := range e.FirstTimes(load) {
 			first := &e.Steps[i]
-			factor := law.At(load(first)) / float64(max(1, first.End-first.Start))
 			isFirst := func(owner int32) bool {
 				return isRow(owner) && g.rows.ExecutionOf(owner) == first.Execution &&
 					(!e.Single || g.rows.Owner[owner] == first.Row)

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"sort"
@@ -43,13 +42,13 @@ func (g *Graph) Blame(keep func(row int32) bool) *blame.Blames {
 	return b.Find(g.forest)
 }
 
-// pinned is an engine with the recorded times of readiness: a request becomes ready before its first step, and after the
-// start of the step in front if that had room. Forming its batches again gives the recorded ones.
+// pinned is an engine whose requests are ready as recorded.
 type pinned struct {
 	blame.Requests
-	engine
-	plan  batching.Plan
-	parts [][]share // by step
+	*batching.Engine
+	plan   batching.Plan
+	formed batching.Formed
+	parts  [][]share // by step
 }
 
 // share is the part of a step's time for a request, or for its prompt.
@@ -70,34 +69,15 @@ func (p share) addTo(s blame.Suspects) *blame.Suspect {
 
 func newPinned(g *Graph, e *engine) *pinned {
 	recorded := g.g.Recorded()
-	f := &pinned{engine: *e, plan: g.plan(e, recorded, recorded, false)}
-	full := false
-	f.Next = nil // requests arrive as recorded
-	f.Served = slices.Clone(e.Served)
+	served, full := e.Pinned()
+	f := &pinned{Engine: served, plan: g.plan(e, recorded, recorded, false)}
 	tails := make(map[int32]float64)
-	for i := range f.Served {
-		q := &f.Served[i]
+	for i, q := range e.Served {
 		tails[q.Root] = f.plan.Tails[i]
-		ready := min(q.Arrival+e.Delay, e.Steps[q.First].Start)
-		if q.First > 0 {
-			before := &e.Steps[q.First-1]
-			if e.HasRoom(before) {
-				ready = max(ready, before.Start+1)
-			} else if ready <= before.Start {
-				full = true
-			}
-		}
-		q.Ready(ready - e.Delay)
 	}
-	slices.SortStableFunc(f.Served, func(a, b batching.Request) int {
-		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Arrival, b.Arrival))
-	})
 	var rows []int32
 	for i := range f.Served {
 		q := &f.Served[i]
-		if i > 0 && q.Arrival < f.Served[i-1].Arrival {
-			q.Ready(f.Served[i-1].Arrival)
-		}
 		f.plan.Tails[i] = tails[q.Root]
 		rows = append(rows, q.Root)
 	}

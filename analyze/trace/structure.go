@@ -120,6 +120,26 @@ type Execution struct {
 	Attention []int64
 }
 
+// ShareWithout returns the part of an execution's work that is for other requests than those left out, by weight or else
+// equally. It returns 1 without requests.
+func (x *Execution) ShareWithout(left map[int32]bool) float64 {
+	all, others := 0.0, 0.0
+	for k, r := range x.Requests {
+		weight := 1.0
+		if x.Weights != nil {
+			weight = float64(x.Weights[k])
+		}
+		all += weight
+		if !left[r] {
+			others += weight
+		}
+	}
+	if all <= others {
+		return 1
+	}
+	return others / all
+}
+
 func addWeight(to *int64, weight int64) {
 	if sum := *to + max(0, weight); sum >= 0 {
 		*to = sum

@@ -271,3 +271,35 @@ func (e *Engine) Within(ns int64) *Engine {
 	of.Window = min(of.Window, ns)
 	return &of
 }
+
+// Pinned returns the engine with the recorded times of readiness: a request becomes ready before its first step, and after
+// the start of the step in front if that had room. Forming its batches gives the recorded ones. full reports whether
+// requests waited for room.
+func (e *Engine) Pinned() (of *Engine, full bool) {
+	pinned := *e
+	of = &pinned
+	of.Next = nil // requests arrive as recorded
+	of.Served = slices.Clone(e.Served)
+	for i := range of.Served {
+		q := &of.Served[i]
+		ready := min(q.Arrival+e.Delay, e.Steps[q.First].Start)
+		if q.First > 0 {
+			before := &e.Steps[q.First-1]
+			if e.HasRoom(before) {
+				ready = max(ready, before.Start+1)
+			} else if ready <= before.Start {
+				full = true
+			}
+		}
+		q.Ready(ready - e.Delay)
+	}
+	slices.SortStableFunc(of.Served, func(a, b Request) int {
+		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Arrival, b.Arrival))
+	})
+	for i := range of.Served {
+		if q := &of.Served[i]; i > 0 && q.Arrival < of.Served[i-1].Arrival {
+			q.Ready(of.Served[i-1].Arrival)
+		}
+	}
+	return of, full
+}

@@ -112,3 +112,24 @@ func (l *Laws) Names() []int32 {
 	}
 	return slices.Sorted(maps.Keys(names))
 }
+
+// FirstTimes returns the time of the first execution of each worker by the law of the others of its class, relative to the
+// recorded one; nil without others.
+func (e *Engine) FirstTimes(load func(*Step) Load) (factors []float64) {
+	firsts := max(1, e.Places)
+	var others []Sample
+	for i := range e.Steps[firsts:] {
+		if s := &e.Steps[firsts+i]; s.Class() == e.Steps[0].Class() {
+			others = append(others, Sample{load(s), float64(s.End - s.Start)})
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	law := Fit(others, Law{}, Load{Weight: 1})
+	for i := range firsts {
+		s := &e.Steps[i]
+		factors = append(factors, law.At(load(s))/float64(max(1, s.End-s.Start)))
+	}
+	return factors
+}
