@@ -5,6 +5,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/schedule"
 	"github.com/optrace/optrace/analyze/internal/selection"
+	"github.com/optrace/optrace/analyze/internal/serving"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/trace"
 )
@@ -27,7 +28,7 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 	}
 	if c.isEven() {
 		n := int64(0)
-		for _, group := range g.replicas() {
+		for _, group := range serving.Groups(g.found()) {
 			for _, e := range group {
 				n += int64(len(e.Served))
 			}

@@ -1,9 +1,7 @@
 package replay
 
 import (
-	"fmt"
 	"math"
-	"slices"
 
 	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/analyze/internal/batching"
@@ -54,7 +52,7 @@ func (g *Graph) enginesOf() (all []*engine) {
 		}
 		names := g.forest.Names.Operations.Values
 		e.Laws.Fit(&e.Engine.Engine, func(name int32) bool { return flops.IsAttention(names[name]) })
-		if e.formed = e.Form(g.plan(e, recorded, recorded, false), nil); e.formed.Sum > 0 {
+		if e.formed = e.Form(g.plan(found, recorded, recorded, false), nil); e.formed.Sum > 0 {
 			all = append(all, e)
 		}
 	}
@@ -63,7 +61,7 @@ func (g *Graph) enginesOf() (all []*engine) {
 
 // plan returns the costs in a changed run. The path to the end of an execution tells the parts of its operations. Where
 // requests are early, the turn of one begins with its first operation.
-func (g *Graph) plan(e *engine, recorded, v *variant, early bool) batching.Plan {
+func (g *Graph) plan(e *serving.Engine, recorded, v *variant, early bool) batching.Plan {
 	p := batching.Plan{Costs: make([]batching.Cost, len(e.Steps)), Tails: make([]float64, len(e.Served))}
 	for i, q := range e.Served {
 		p.Tails[i] = float64(max(0, v.Time(q.End)-v.Time(e.Steps[q.Last].To)))
@@ -197,7 +195,7 @@ func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool, of formi
 			served = e.Chunked(of.chunk)
 		}
 		served = served.Within(of.window)
-		plan := g.plan(e, recorded, v, of.early)
+		plan := g.plan(e.Engine, recorded, v, of.early)
 		for _, q := range e.Served {
 			if _, known := late[q.Root]; !known {
 				before := v.Time(q.From) - v.Time(g.begin[q.Root])
@@ -285,33 +283,32 @@ func (g *Graph) warmEngines(v *variant) (n int64) {
 	return n
 }
 
-// replicas returns the groups of engines with the same operations and requests of their own.
-func (g *Graph) replicas() [][]*engine {
-	number := make(map[string]int) // of groups, by the names of operations
-	var all [][]*engine
+// Replica is one of several engines with the same operations and requests of their own, or a worker of a queue.
+type Replica = serving.Replica
+
+// Replicas returns the largest group of replicas, or else the workers of a queue, whose numbers of requests say nothing. It
+// returns nil without any.
+func (g *Graph) Replicas() []Replica {
+	isWork := func(r int32) bool { return g.forest.Has(r, trace.FlagOp) && g.begin[r] != none && g.isOnDevice(r) }
+	return serving.Comparison{Rows: &g.rows, IsWork: isWork}.Replicas(g.found())
+}
+
+// found returns the engines without their formed batches.
+func (g *Graph) found() (all []*serving.Engine) {
 	for _, e := range g.engines() {
-		if e.Passes || e.Single {
-			continue
-		}
-		key := fmt.Sprint(e.Laws.Names())
-		if _, known := number[key]; !known {
-			number[key] = len(all)
-			all = append(all, nil)
-		}
-		all[number[key]] = append(all[number[key]], e)
+		all = append(all, e.Engine)
 	}
-	const most = 64 // as for the change
-	return slices.DeleteFunc(all, func(group []*engine) bool { return len(group) < 2 || len(group) > most })
+	return all
 }
 
 // evenly returns the durations of requests by root, if replicas get them in turn, and the last end.
 func (g *Graph) evenly(recorded, v *variant, without map[int32]bool) (ns map[int32]float64, end float64) {
 	ns = make(map[int32]float64)
-	for _, group := range g.replicas() {
+	for _, group := range serving.Groups(g.found()) {
 		var engines []*batching.Engine
 		var plans []batching.Plan
 		for _, e := range group {
-			engines = append(engines, &e.Engine.Engine)
+			engines = append(engines, &e.Engine)
 			plans = append(plans, g.plan(e, recorded, v, false))
 		}
 		end = max(end, batching.FormEvenly(engines, plans, without, ns))

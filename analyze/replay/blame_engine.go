@@ -70,7 +70,7 @@ func (p share) addTo(s blame.Suspects) *blame.Suspect {
 func newPinned(g *Graph, e *engine) *pinned {
 	recorded := g.g.Recorded()
 	served, full := e.Pinned()
-	f := &pinned{Engine: served, plan: g.plan(e, recorded, recorded, false)}
+	f := &pinned{Engine: served, plan: g.plan(e.Engine, recorded, recorded, false)}
 	tails := make(map[int32]float64)
 	for i, q := range e.Served {
 		tails[q.Root] = f.plan.Tails[i]

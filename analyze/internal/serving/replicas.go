@@ -1,11 +1,11 @@
-package replay
+package serving
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/optrace/optrace/analyze/device"
-	"github.com/optrace/optrace/analyze/trace"
 )
 
 // Replica is one of several engines with the same operations and requests of their own, or a worker of a queue.
@@ -20,14 +20,39 @@ type Replica struct {
 	Slower [16]int64
 }
 
+// Comparison compares replicas. IsWork reports whether a row is an operation of a known device in the replay.
+type Comparison struct {
+	*Rows
+	IsWork func(r int32) bool
+}
+
+// Groups returns the groups of engines with the same operations and requests of their own.
+func Groups(engines []*Engine) [][]*Engine {
+	number := make(map[string]int) // of groups, by the names of operations
+	var all [][]*Engine
+	for _, e := range engines {
+		if e.Passes || e.Single {
+			continue
+		}
+		key := fmt.Sprint(e.Laws.Names())
+		if _, known := number[key]; !known {
+			number[key] = len(all)
+			all = append(all, nil)
+		}
+		all[number[key]] = append(all[number[key]], e)
+	}
+	const most = 64 // as for the change
+	return slices.DeleteFunc(all, func(group []*Engine) bool { return len(group) < 2 || len(group) > most })
+}
+
 // Replicas returns the largest group of replicas, or else the workers of a queue, whose numbers of requests say nothing. It
 // returns nil without any.
-func (g *Graph) Replicas() []Replica {
-	groups := g.replicas()
+func (c Comparison) Replicas(engines []*Engine) []Replica {
+	groups := Groups(engines)
 	if len(groups) == 0 {
-		return g.queueWorkers()
+		return c.workers(engines)
 	}
-	group := slices.MaxFunc(groups, func(a, b []*engine) int { return cmp.Compare(len(a), len(b)) })
+	group := slices.MaxFunc(groups, func(a, b []*Engine) int { return cmp.Compare(len(a), len(b)) })
 	all := make([]Replica, len(group))
 	type arrival struct{ engine, ns int64 }
 	places := make(map[int32]place) // of executions
@@ -47,13 +72,13 @@ func (g *Graph) Replicas() []Replica {
 		all[a.engine].Requests[k*len(all[a.engine].Requests)/len(arrivals)]++
 	}
 	placeOf := func(r int32) (place, bool) {
-		p, known := places[g.rows.ExecutionOf(r)]
+		p, known := places[c.ExecutionOf(r)]
 		return p, known
 	}
-	g.compare(all, placeOf, func(r int32, p place) (usual float64) {
+	c.compare(all, placeOf, func(r int32, p place) (usual float64) {
 		s := &group[p.of].Steps[p.step]
 		for _, o := range group {
-			usual += o.Laws.Of(g.forest.Name(r), s).At(s.Load) / float64(len(group))
+			usual += o.Laws.Of(c.Forest.Name(r), s).At(s.Load) / float64(len(group))
 		}
 		return usual
 	})
@@ -64,12 +89,12 @@ func (g *Graph) Replicas() []Replica {
 type place struct{ of, step, steps int }
 
 // compare adds the devices of operations, and their time relative to the usual one.
-func (g *Graph) compare(all []Replica, placeOf func(int32) (place, bool), usualOf func(int32, place) float64) {
-	f := g.forest
+func (c Comparison) compare(all []Replica, placeOf func(int32) (place, bool), usualOf func(int32, place) float64) {
+	f := c.Forest
 	took, usual := make([][16]float64, len(all)), make([][16]float64, len(all))
 	for r := range f.Rows() {
 		p, known := placeOf(r)
-		if !known || !f.Has(r, trace.FlagOp) || g.begin[r] == none || !g.isOnDevice(r) {
+		if !known || !c.IsWork(r) {
 			continue
 		}
 		all[p.of].Key = f.DeviceKey(r)
@@ -94,11 +119,11 @@ func (g *Graph) compare(all []Replica, placeOf func(int32) (place, bool), usualO
 	}
 }
 
-// queueWorkers returns the workers of the queue with most of them, a device each.
-func (g *Graph) queueWorkers() []Replica {
-	f := g.forest
-	var e *engine
-	for _, of := range g.engines() {
+// workers returns the workers of the queue with most of them, a device each.
+func (c Comparison) workers(engines []*Engine) []Replica {
+	f := c.Forest
+	var e *Engine
+	for _, of := range engines {
 		if of.Places > 1 && (e == nil || of.Places > e.Places) {
 			e = of
 		}
@@ -113,8 +138,8 @@ func (g *Graph) queueWorkers() []Replica {
 		places[e.Steps[i].Row] = place{of: -1}
 	}
 	for r := range f.Rows() {
-		p, known := places[g.rows.Owner[r]]
-		if !known || !f.Has(r, trace.FlagOp) || g.begin[r] == none || !g.isOnDevice(r) {
+		p, known := places[c.Owner[r]]
+		if !known || !c.IsWork(r) {
 			continue
 		}
 		if p.of < 0 {
@@ -122,7 +147,7 @@ func (g *Graph) queueWorkers() []Replica {
 				numbers[f.Device(r)] = len(numbers)
 			}
 			p.of = numbers[f.Device(r)]
-			places[g.rows.Owner[r]] = p
+			places[c.Owner[r]] = p
 		}
 		name := [2]int32{f.Name(r), int32(p.of)}
 		t := times[name]
@@ -141,13 +166,13 @@ func (g *Graph) queueWorkers() []Replica {
 	}
 	all := slices.Repeat([]Replica{{IsWorker: true}}, len(numbers))
 	placeOf := func(r int32) (place, bool) {
-		p, known := places[g.rows.Owner[r]]
+		p, known := places[c.Owner[r]]
 		if known {
 			p.steps = steps[p.of]
 		}
 		return p, known
 	}
-	g.compare(all, placeOf, func(r int32, _ place) float64 {
+	c.compare(all, placeOf, func(r int32, _ place) float64 {
 		var usual mean
 		for i := range all {
 			if t := times[[2]int32{f.Name(r), int32(i)}]; t.n > 0 {
