@@ -99,7 +99,7 @@ func (f *Forest) AddOp(e *op.Entry, w work.Work) {
 	if e.StepName != "" || e.Phase != "" {
 		r.values[colMark] = int64(f.Names.Marks.ID(Mark{e.StepName, e.Phase}))
 	}
-	if _, _, isLayer := LayerOf(e.Path); isLayer {
+	if from, to := numberIn(e.Path); from < to {
 		r.values[colPath] = int64(f.Names.Paths.ID(e.Path))
 	}
 	if e.Failed {
@@ -126,17 +126,27 @@ func (f *Forest) AddOp(e *op.Entry, w work.Work) {
 // LayerOf returns the number in the name or path of a layer, such as layers.12, and the text with # in its place. It reports
 // false for a text with other than one number.
 func LayerOf(text string) (family string, number int64, ok bool) {
+	from, to := numberIn(text)
+	if from == to {
+		return "", 0, false
+	}
+	number, err := strconv.ParseInt(text[from:to], 10, 32)
+	return text[:from] + "#" + text[to:], number, err == nil
+}
+
+// numberIn returns the place of the only number in a text, an empty one without a number or with several.
+func numberIn(text string) (from, to int) {
 	const digits = "0123456789"
-	from := strings.IndexAny(text, digits)
-	if from < 0 {
-		return "", 0, false
+	isDigit := func(i int) bool { return i < len(text) && text[i]-'0' <= 9 }
+	for from < len(text) && !isDigit(from) {
+		from++
 	}
-	rest := strings.TrimLeft(text[from:], digits)
-	number, err := strconv.ParseInt(text[from:len(text)-len(rest)], 10, 32)
-	if err != nil || strings.ContainsAny(rest, digits) {
-		return "", 0, false
+	for to = from; isDigit(to); to++ {
 	}
-	return text[:from] + "#" + rest, number, true
+	if strings.ContainsAny(text[to:], digits) {
+		return 0, 0
+	}
+	return from, to
 }
 
 // sumFlags returns the facts about e and its work needed only by sums.

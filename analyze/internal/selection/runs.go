@@ -42,7 +42,11 @@ func IsElementwise(name string) bool {
 // ElementwiseRun returns a length for [Runs]: the number of elementwise operations of a step at the begin of rows, 0 for a
 // single one.
 func ElementwiseRun(f *trace.Forest) func(rows []int32) int {
-	return runOf(f, 2, func(r int32) bool { return IsElementwise(f.RowName(r)) })
+	isElementwise := make([]bool, len(f.Names.Operations.Values))
+	for i, name := range f.Names.Operations.Values {
+		isElementwise[i] = IsElementwise(name)
+	}
+	return runOf(f, 2, func(r int32) bool { return f.Has(r, trace.FlagOp) && isElementwise[f.Name(r)] })
 }
 
 // runOf returns the number of operations of a step with a property at the begin of rows, 0 for less than few.

@@ -10,6 +10,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/model/symbols"
 	"github.com/optrace/optrace/op"
 )
 
@@ -92,39 +93,48 @@ func ofPaths(f *trace.Forest, add func(family string, l Layer)) {
 	if f == nil || len(f.Names.Paths.Values) < 2 {
 		return
 	}
-	type place struct {
-		name, path int32
-		phase      string
+	type place struct{ name, path, phase int32 }
+	var phases symbols.Names
+	var phaseOf []int32 // by mark
+	for _, m := range f.Names.Marks.Values {
+		phaseOf = append(phaseOf, phases.ID(m.Phase))
 	}
-	durations := make(map[place][]int64)
-	sums := make(map[place]*profile.Operation)
+	type calls struct {
+		profile.Operation
+		durations []int64
+	}
+	all := make(map[place]*calls)
 	for _, r := range f.Devices.ByStart {
-		at := place{f.Name(r), f.Path(r), f.Names.Marks.Values[f.Mark(r)].Phase}
-		if at.path == 0 || !f.CountsInSums(r) || !f.IsDeviceSide(r) || f.Kind(r) != op.KindCompute {
+		path := f.Path(r)
+		if path == 0 || !f.CountsInSums(r) || !f.IsDeviceSide(r) || f.Kind(r) != op.KindCompute {
 			continue
 		}
-		if sums[at] == nil {
-			sums[at] = &profile.Operation{Operation: f.RowName(r)}
+		at := place{f.Name(r), path, phaseOf[f.Mark(r)]}
+		o := all[at]
+		if o == nil {
+			o = &calls{Operation: profile.Operation{Operation: f.RowName(r)}}
+			all[at] = o
 		}
-		o := sums[at]
 		o.Count++
 		o.FLOPs += f.Flops(r)
 		o.Elements += f.Elements(r)
 		o.SumNS += f.Duration(r)
-		durations[at] = append(durations[at], f.Duration(r))
+		o.durations = append(o.durations, f.Duration(r))
 	}
-	for _, at := range slices.SortedFunc(maps.Keys(sums), func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.path, b.path), cmp.Compare(a.phase, b.phase))
+	for _, at := range slices.SortedFunc(maps.Keys(all), func(a, b place) int {
+		byPhase := cmp.Compare(phases.Values[a.phase], phases.Values[b.phase])
+		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.path, b.path), byPhase)
 	}) {
-		o := sums[at]
+		o := all[at].Operation
 		o.MeanNS = float64(o.SumNS) / float64(o.Count)
-		o.P50NS = op.KnownFloat(float64(sketch.Median(durations[at])))
+		o.P50NS = op.KnownFloat(float64(sketch.Median(all[at].durations)))
 		path := f.Names.Paths.Values[at.path]
-		family, number, _ := trace.LayerOf(path)
-		if strings.ContainsAny(o.Operation+path+at.phase, ",=*") {
+		phase := phases.Values[at.phase]
+		family, number, isLayer := trace.LayerOf(path)
+		if !isLayer || strings.ContainsAny(o.Operation+path+phase, ",=*") {
 			continue
 		}
-		add(o.Operation+" of "+family+" in "+at.phase, Layer{Number: number, Row: *o, Path: path, Phase: at.phase})
+		add(o.Operation+" of "+family+" in "+phase, Layer{Number: number, Row: o, Path: path, Phase: phase})
 	}
 }
 
