@@ -9,8 +9,9 @@ import (
 
 // Tokens returns the weights of requests in the shared executions of f if links have no weights: the tokens of the prompt
 // in the first executions of a request, and one in each other. A request has one execution for each written token, and
-// further ones for a prompt in parts. Tokens returns nil if links have weights, or if the numbers of executions do not
-// match the tokens stated by requests.
+// further ones for a prompt in parts. Of an engine that may write several tokens in an execution, the first one reads the
+// prompt. Tokens returns nil if links have weights, or if the numbers of executions do not match the tokens stated by
+// requests.
 func Tokens(f *trace.Forest) [][]int64 {
 	list := f.Executions.List
 	if len(list) == 0 || slices.ContainsFunc(list, func(x trace.Execution) bool { return x.Weights != nil }) {
@@ -44,10 +45,13 @@ func Tokens(f *trace.Forest) [][]int64 {
 		}
 	}
 	more := int64(1) << 62
+	least := more
 	for _, t := range served {
 		more = min(more, t.executions-t.out)
+		least = min(least, t.executions)
 	}
-	if more != 0 && more != 1 { // the first token comes with the prompt, or a step after it
+	isSeveral := more < 0 && least > 1
+	if more != 0 && more != 1 && !isSeveral { // the first token comes with the prompt, or a step after it
 		return nil
 	}
 	slices.SortFunc(order, func(a, b int) int { return f.CompareStart(list[a].Row, list[b].Row) })
@@ -56,7 +60,10 @@ func Tokens(f *trace.Forest) [][]int64 {
 		for _, r := range list[i].Requests {
 			t := served[r]
 			w := int64(1)
-			parts := t.executions - t.out - more + 1
+			parts := int64(1)
+			if !isSeveral {
+				parts = t.executions - t.out - more + 1
+			}
 			if t.done < parts {
 				w = max(1, t.in*(t.done+1)/parts-t.in*t.done/parts)
 			}

@@ -27,7 +27,7 @@ func TestTokensOfStepsWithoutWeights(t *testing.T) {
 		want    [][]int64
 	}{
 		"a prompt in two parts":   {[2]int64{2, 2}, [][]int64{{50}, {51, 7}, {1, 1}}},
-		"several tokens at once":  {[2]int64{9, 2}, nil},
+		"several tokens at once":  {[2]int64{9, 2}, [][]int64{{101}, {1, 7}, {1, 1}}},
 		"a token after the first": {[2]int64{1, 1}, [][]int64{{50}, {51, 7}, {1, 1}}},
 	} {
 		f := trace.New()

@@ -162,6 +162,11 @@ func addStated(f *trace.Forest, weights map[int32]float64) {
 		}
 	}
 	rows := slices.Collect(maps.Keys(weights))
+	if len(rows) == 0 { // links without weights
+		for i := range f.Executions.List {
+			rows = append(rows, f.Executions.List[i].Requests...)
+		}
+	}
 	if len(f.Executions.List) == 0 {
 		for _, r := range f.Devices.ByStart {
 			if owner[r] != trace.NoRow {
