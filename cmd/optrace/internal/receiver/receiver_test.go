@@ -26,7 +26,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
-	_ "google.golang.org/grpc/encoding/gzip" // what SDKs compress with
+	"google.golang.org/grpc/encoding/gzip" // what SDKs compress with
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -38,7 +38,12 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if err := gzip.SetLevel(1); err != nil { // a client that compresses slowly is given up
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // batch is a request with n operations below a span.
 func batch(n int) *collector.ExportTraceServiceRequest {
