@@ -57,6 +57,33 @@ func (l *list) unevenCalls() (all []candidate) {
 		f.Try = "look at the slow calls: other work on the device, clocks, cold caches"
 		all = append(all, candidate{Finding: f, changes: change(replay.Typical, o.Operation)})
 	}
+	return append(all, l.unevenByLoad(all)...)
+}
+
+// unevenByLoad finds operations with rare calls in the steps of an engine that take many times what the load of the step
+// explains.
+func (l *list) unevenByLoad(has []candidate) (all []candidate) {
+	const (
+		slower = 4
+		rare   = 10
+	)
+	if !l.byRequest || l.Replay == nil {
+		return nil
+	}
+	for _, o := range l.Replay().Slow(slower) {
+		isKnown := func(c candidate) bool { return c.Where.Operation == o.Operation }
+		if float64(o.ExcessNS) < minShare*float64(l.Total.SumNS) || rare*o.Calls > o.All || slices.ContainsFunc(has, isKnown) {
+			continue
+		}
+		f := says(Operation, Where{Section: "operations", Operation: o.Operation},
+			"%s takes up to %s in %s of %s, where the load of the step explains %s.", l.named(o.Operation),
+			units.Duration(o.LongestNS), units.Count(o.Calls), units.Plural(o.All, "call"), units.Duration(o.UsualNS))
+		f.Evidence = []Evidence{
+			times("slow calls", o.Calls), times("calls", o.All), lasts("longest", o.LongestNS), lasts("by its load", o.UsualNS),
+		}
+		f.Try = "look at the slow calls: other work on the device, clocks, cold caches, unusual inputs of their requests"
+		all = append(all, candidate{Finding: f, changes: change(replay.Typical, o.Operation)})
+	}
 	return all
 }
 

@@ -120,6 +120,11 @@ func TestStepsOfAnEngineAreComparedByTheirWork(t *testing.T) {
 				{weight: 1, rows: 64, ns: 21 * ms}, {weight: 1, rows: 64, ns: 2 * ms}, {weight: 1, rows: 64, ns: 2 * ms}},
 			rule: "uneven_calls", says: "mul_mat takes 2.00 ms at the median and up to 21.0 ms for the same work",
 		},
+		{
+			name: "slow calls of unknown work", rounds: 6, rule: "uneven_calls",
+			steps: append(repeat(engineStep{weight: 100, ns: 48 * ms}, engineStep{weight: 1, ns: 8 * ms}, 20), engineStep{weight: 1, ns: 200 * ms}),
+			says:  "mul_mat takes up to 200 ms in 6 of 131 calls, where the load of the step explains 8.00 ms",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := only(found(t, served(test.first, test.steps, max(1, test.rounds))...), "warm_up", "uneven_calls")

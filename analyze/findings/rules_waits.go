@@ -65,7 +65,24 @@ func (l *list) waits() (all []candidate) {
 			}
 		}
 	}
+	l.behindPauses(all)
 	return all
+}
+
+// behindPauses marks the waits that cost little without the pauses of the host after them: those are the cause.
+func (l *list) behindPauses(waits []candidate) {
+	const most = 0.75
+	isPause := func(c candidate) bool { return len(c.changes) > 0 && c.changes[0].Kind == replay.Pauses }
+	var pauses replay.Saving
+	if len(waits) == 0 || !slices.ContainsFunc(l.pauses(), isPause) || !l.replay(&pauses, change(replay.Pauses, "")) {
+		return
+	}
+	for i := range waits {
+		c := &waits[i]
+		if l.replay(&c.saving, c.changes) && float64(pauses.NS) >= most*float64(c.saving.NS) {
+			c.isEffect = true
+		}
+	}
 }
 
 // codeBehind returns the idle time of devices behind an operator of the host without another one, beyond the usual time.

@@ -53,7 +53,12 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 			medians, _ = g.medians.LoadOrStore(c.Select, g.recording().Typical(s))
 		}
 		typical := medians.(map[trace.Likeness]int64)
-		g.limit(s, v, func(r int32, ns int64) int64 { return min(ns, typical[g.forest.Likeness(r)]) })
+		g.limit(s, v, func(r int32, ns int64) int64 {
+			if step, law := g.inStep(r); step != nil && law > 0 && g.forest.Flops(r) == 0 { // its work grows with the load
+				return min(ns, int64(law))
+			}
+			return min(ns, typical[g.forest.Likeness(r)])
+		})
 	case Roofline:
 		g.limit(s, v, func(r int32, ns int64) int64 {
 			const perNS = 1000 // ps

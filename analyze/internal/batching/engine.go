@@ -218,6 +218,11 @@ func (e *Engine) findReady() {
 	}
 }
 
+// KnowsLoads reports whether links have weights, beside their number.
+func (e *Engine) KnowsLoads() bool {
+	return slices.ContainsFunc(e.Steps, func(s Step) bool { return s.Load.Weight != float64(s.Links) })
+}
+
 // HasRoom reports whether another ready request could have begun in a recorded execution.
 func (e *Engine) HasRoom(s *Step) bool {
 	return s.New < e.MostNew && s.New+s.Running < e.Largest && !(e.Alone && s.Running > 0) &&
