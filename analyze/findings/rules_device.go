@@ -94,6 +94,15 @@ func (l *list) slowCopies() (all []candidate) {
 				Finding: f, changes: []replay.Change{{Kind: replay.Rate, Select: o.Operation, Factor: link}}, atMost: true,
 			})
 		case isPageable:
+		case l.byRequest && strings.Contains(o.Operation, "DtoH") && len(l.Forest.Executions.List) > 0:
+			f := says(&o, "Steps copy results to the host: %s take %s.", units.Plural(o.Count, "copy"), units.Duration(o.SumNS))
+			f.Try = "sample on the device, and copy the tokens only"
+			c := candidate{Finding: f, changes: change(replay.Remove, o.Operation), atMost: true}
+			if gaps := l.engineHost(); len(gaps) > 0 && gaps[0].changes[0].Kind == replay.Host {
+				c.Text += " The host works on them while the engine is idle."
+				c.changes = append(c.changes, gaps[0].changes...)
+			}
+			all = append(all, c)
 		case 5*l.by.MemoryNS >= l.whole*l.devicesNum:
 			f := says(&o, "%s keeps the device from computing: %s take %s.", l.named(o.Operation),
 				units.Plural(o.Count, "copy"), l.part(o.SumNS/l.devicesNum))

@@ -236,7 +236,7 @@ func (l *list) findEngineHost() []candidate {
 	}
 	const (
 		most = 0.12 // between executions
-		much = 0.2  // between operations: the first one of a step is launched in it
+		much = 0.15 // between operations: the first one of a step is launched in it
 		rare = 0.05 // in pauses
 	)
 	const left = 0.2 // of the gaps, unless operations tell the host's time within steps

@@ -45,6 +45,22 @@ func stepping(usual, rare int64) (records []op.Record) {
 	return records
 }
 
+// sampling returns steps that end with a copy of half a millisecond to the host.
+func sampling() (records []op.Record) {
+	for _, rec := range stepping(ms/2, ms/2) {
+		records = append(records, rec)
+		if rec.Entry == nil {
+			continue
+		}
+		dense, copied := *rec.Entry, *rec.Entry
+		dense.Duration = ms / 2
+		copied.Operation, copied.Kind, copied.SpanID = "Memcpy DtoH (Device -> Pageable)", op.KindMemory, op.SpanID{4}
+		copied.Start, copied.Duration = op.Known(dense.Start.V+ms/2), ms/2
+		records = append(records[:len(records)-1], op.Record{Entry: &dense}, op.Record{Entry: &copied})
+	}
+	return records
+}
+
 // parsing returns twenty requests that spend 10 ms in a span before 10 ms on a device, which is always busy. One fails.
 func parsing() (records []op.Record) {
 	for i := range byte(20) {
@@ -201,6 +217,7 @@ func TestWhatIsSaidOfServers(t *testing.T) {
 		rule, says string // "" for no finding with the rule
 	}{
 		"the host within steps":    {stepping(ms/2, ms/2), "engine_host", "idle for 29.5 ms between steps, 500 µs at a"},
+		"copies of results":        {sampling(), "pageable_copy", "60 copies take 30.0 ms. The host works on them while"},
 		"a host that stops":        {stepping(ms/50, 40*ms), "pauses", "pauses 3 times between steps, for 40.0 ms"},
 		"three long prompts":       {served(prompt(400), prompt(10), 12), "stalled_batch", "3 long prompts stall the batch"},
 		"a span before the device": {parsing(), "before_operations", "20 requests POST spend 200 ms (50.0 %)"},
