@@ -141,14 +141,15 @@ func (l *list) waitingOperations() (all []candidate) {
 func (l *list) allocator() []candidate {
 	var changes []replay.Change
 	var names []string
-	var n, ns int64
+	var n, ns, longest int64
 	for _, c := range hostcalls.Allocations(l.Forest, maxChanges) {
 		changes = append(changes, replay.Change{Kind: replay.Remove, Select: c.Name})
 		names = append(names, c.Name)
 		n += c.Count
 		ns += c.Sum
+		longest = max(longest, c.Longest)
 	}
-	if n < max(2*l.rounds(), 10) {
+	if n < max(2*l.rounds(), 10) || 2*longest > ns { // the first one may start the device
 		return nil
 	}
 	for _, name := range hostcalls.WaitsBeforeAllocations(l.Forest) {

@@ -6,7 +6,7 @@
 // call gives the step. A backward operator has the name of its forward operator, by autograd's number. The stride,
 // padding and dilation of a convolution ("Concrete Inputs") give its output shape; for other operators it is unknown.
 //
-// Runtime calls outside operators, and waits within them, are calls ([op.Record]). An event of cuda_sync has the stream
+// Runtime calls outside operators, and waits and allocations within them, are calls ([op.Record]). An event of cuda_sync has the stream
 // or event that the call of its correlation id waits for. So are telling frames of Python, on threads with operators:
 // those of 1 ms and more whose parts take less than half of that. Others are dropped as they are read.
 //

@@ -367,12 +367,13 @@ func (m *entryMaker) kindOf(name uint32) (op.Kind, op.KindRule) {
 	return k.kind, k.rule
 }
 
-// isWait reports whether a call of the name waits, or makes a stream wait.
-func (m *entryMaker) isWait(name uint32) bool {
+// isTold reports whether a call of the name is told within an operator, too: it waits, makes a stream wait, or takes or gives
+// back memory.
+func (m *entryMaker) isTold(name uint32) bool {
 	is, ok := m.waiting[name]
 	if !ok {
 		text := m.notes.Text(name)
-		is = remember(&m.waiting, name, attrkey.IsWait(text) || attrkey.IsStreamWait(text))
+		is = remember(&m.waiting, name, attrkey.IsWait(text) || attrkey.IsStreamWait(text) || attrkey.IsAllocation(text))
 	}
 	return is
 }

@@ -98,8 +98,8 @@ func (m *entryMaker) countEras() {
 	}
 }
 
-// readCalls yields ranges other than steps, telling frames of Python, runtime calls outside operators, and waits, lost
-// replays and captures within them.
+// readCalls yields ranges other than steps, telling frames of Python, runtime calls outside operators, and waits,
+// allocations, lost replays and captures within them.
 func (r *reader) readCalls(m *entryMaker) bool {
 	var call op.Entry
 	begin := func(thread, name uint32, start, dur int64) {
@@ -129,7 +129,7 @@ func (r *reader) readCalls(m *entryMaker) bool {
 		name := m.notes.Text(l.name)
 		isLost := !l.matched && (attrkey.IsGraphLaunch(name) || strings.Contains(name, "Capture") ||
 			m.calls.IsCaptured(profiler.Call{Process: int64(m.processOf(l.thread)), Name: name, Start: l.start}))
-		if l.op >= 0 && !m.isWait(l.name) && !isLost {
+		if l.op >= 0 && !m.isTold(l.name) && !isLost {
 			continue
 		}
 		begin(l.thread, l.name, l.start, l.dur)

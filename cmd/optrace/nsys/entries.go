@@ -181,7 +181,7 @@ func (r *reader) launched(e *op.Entry, call *launch) {
 // outside returns the entry of a named call outside ranges, or of a wait, nil for any other call.
 func (r *reader) outside(call *launch) *op.Entry {
 	name := r.call(call.name)
-	if name == "" || call.at >= 0 && !attrkey.IsWait(name) && !attrkey.IsStreamWait(name) {
+	if name == "" || call.at >= 0 && !attrkey.IsWait(name) && !attrkey.IsStreamWait(name) && !attrkey.IsAllocation(name) {
 		return nil
 	}
 	th := &r.threads[call.thread]

@@ -15,10 +15,10 @@ import (
 
 // Calls sums up the calls of the host of a class, by name.
 type Calls struct {
-	Name       string
-	Count, Sum int64
-	within     map[string]int64 // by the operation of the host around them
-	Ranks      map[op.Int]bool
+	Name                string
+	Count, Sum, Longest int64
+	within              map[string]int64 // by the operation of the host around them
+	Ranks               map[op.Int]bool
 }
 
 // Around returns the operation around most of the calls, "" without one.
@@ -58,6 +58,7 @@ func Of(f *trace.Forest, class func(name string) bool, least int64) []Calls {
 		sum.Count++
 		sum.Ranks[c.Rank] = true
 		sum.Sum += c.Duration
+		sum.Longest = max(sum.Longest, c.Duration)
 		if r := around(f, hosts, c); r != trace.NoRow {
 			sum.within[f.RowName(r)]++
 		}
@@ -113,6 +114,7 @@ func Allocations(f *trace.Forest, most int) []Calls {
 		if i, is := number[f.Name(r)]; is && f.Has(r, trace.FlagOp|trace.FlagHost) {
 			all[i].Count++
 			all[i].Sum += f.Duration(r)
+			all[i].Longest = max(all[i].Longest, f.Duration(r))
 		}
 	}
 	all = slices.DeleteFunc(all, func(c Calls) bool { return c.Count == 0 })
