@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/alike"
+	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/internal/text/units"
@@ -24,10 +25,7 @@ func (l *list) alike(operations []profile.Operation) map[string][]alike.Calls {
 
 // unevenCalls finds operations with calls much slower than others of equal shapes. First calls are no such calls.
 func (l *list) unevenCalls() (all []candidate) {
-	const (
-		slower = 2
-		few    = 4 // the part of the time of calls with unlike work, at most: the replay shortens them too
-	)
+	const few = 4 // the part of the time of calls with unlike work, at most: the replay shortens them too
 	rows := slices.DeleteFunc(l.onDevices(op.KindCompute), func(o profile.Operation) bool { return o.FLOPs <= 0 })
 	calls := l.alike(rows)
 	for _, o := range rows {
@@ -38,7 +36,7 @@ func (l *list) unevenCalls() (all []candidate) {
 			switch {
 			case a.IsUnlike || l.Forest.Flops(a.Rows[0]) <= 0:
 				unlike += max(0, excess)
-			case slowest >= slower*a.Median:
+			case slowest > 0:
 				more += excess
 				if excess > most {
 					worst, most, longest = a, excess, slowest
@@ -87,12 +85,27 @@ func (l *list) unevenByLoad(has []candidate) (all []candidate) {
 	return all
 }
 
-// excess returns the time of calls above their median, without first calls, and the longest of them.
+// excess returns the time of calls above the median of their device, without first calls, and the longest of at least twice
+// that. A device that is slow in most of its calls is a straggler.
 func (l *list) excess(a alike.Calls) (more, longest int64) {
+	const (
+		slower = 2
+		few    = 5
+	)
+	byDevice := make(map[int32][]int64)
 	for _, r := range a.Rest {
-		ns := l.Forest.Duration(r)
-		more += ns - a.Median
-		longest = max(longest, ns)
+		byDevice[l.Forest.Device(r)] = append(byDevice[l.Forest.Device(r)], l.Forest.Duration(r))
+	}
+	for _, calls := range byDevice {
+		median := a.Median
+		if len(calls) >= few {
+			median = sketch.Median(calls)
+		}
+		for _, ns := range calls {
+			if more += ns - median; ns >= slower*median {
+				longest = max(longest, ns)
+			}
+		}
 	}
 	return more, longest
 }
