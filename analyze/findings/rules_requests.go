@@ -292,6 +292,10 @@ func (l *list) findEngineHost() []candidate {
 	} else if 2*l.windows().NS > g.NS {
 		return nil
 	}
+	if executions.Alternate(l.Forest, l.whole) {
+		f.Text += " No two devices work at the same time."
+		f.Try = "look for a lock that lets one device work at a time"
+	}
 	c := candidate{Finding: f, changes: []replay.Change{shorter}, atMost: true}
 	if shorter.Kind == replay.Host && l.isOfTurns() && l.replay(&c.saving, c.changes) { // without what comes before operations
 		before := int64(0)

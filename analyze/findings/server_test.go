@@ -61,6 +61,25 @@ func sampling() (records []op.Record) {
 	return records
 }
 
+// locked returns two engines, each with two requests and steps of 1 ms on a device, one step after the other.
+func locked() (records []op.Record) {
+	for step := range 120 {
+		at, engine := (1_000+int64(step))*ms, byte(step%2)
+		var links []op.Link
+		for i := range byte(2) {
+			links = append(links, op.Link{TraceID: op.TraceID{1, engine, i}, SpanID: op.SpanID{1}})
+		}
+		id, service := op.TraceID{2, byte(step)}, fmt.Sprint("engine", engine)
+		dense := matmulAt(service, id, at, ms)
+		dense.Entry.DeviceID = fmt.Sprint("cuda:", engine)
+		records = append(records, spanAt("step", service, id, at, ms, links...), dense)
+	}
+	for i := range byte(4) {
+		records = append(records, spanAt("POST", "", op.TraceID{1, i / 2, i % 2}, 1_000*ms, 120*ms))
+	}
+	return records
+}
+
 // parsing returns twenty requests that spend 10 ms in a span before 10 ms on a device, which is always busy. One fails.
 func parsing() (records []op.Record) {
 	for i := range byte(20) {
@@ -218,6 +237,7 @@ func TestWhatIsSaidOfServers(t *testing.T) {
 	}{
 		"the host within steps":    {stepping(ms/2, ms/2), "engine_host", "idle for 29.5 ms between steps, 500 µs at a"},
 		"copies of results":        {sampling(), "pageable_copy", "60 copies take 30.0 ms. The host works on them while"},
+		"a lock":                   {locked(), "engine_host", "No two devices work at the same time."},
 		"a host that stops":        {stepping(ms/50, 40*ms), "pauses", "pauses 3 times between steps, for 40.0 ms"},
 		"three long prompts":       {served(prompt(400), prompt(10), 12), "stalled_batch", "3 long prompts stall the batch"},
 		"a span before the device": {parsing(), "before_operations", "20 requests POST spend 200 ms (50.0 %)"},
