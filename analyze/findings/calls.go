@@ -26,7 +26,7 @@ func (l *list) alike(operations []profile.Operation) map[string][]alike.Calls {
 // unevenCalls finds operations with calls much slower than others of equal shapes. First calls are no such calls.
 func (l *list) unevenCalls() (all []candidate) {
 	const few = 4 // the part of the time of calls with unlike work, at most: the replay shortens them too
-	rows := slices.DeleteFunc(l.onDevices(op.KindCompute), func(o profile.Operation) bool { return o.FLOPs <= 0 })
+	rows := l.onDevices(op.KindCompute)
 	calls := l.alike(rows)
 	for _, o := range rows {
 		var more, unlike, most, longest int64
@@ -34,7 +34,7 @@ func (l *list) unevenCalls() (all []candidate) {
 		for _, a := range calls[o.Operation] {
 			excess, slowest := l.excess(a)
 			switch {
-			case a.IsUnlike || l.Forest.Flops(a.Rows[0]) <= 0:
+			case a.IsUnlike || l.Forest.Flops(a.Rows[0]) <= 0 && !l.areRare(a):
 				unlike += max(0, excess)
 			case slowest > 0:
 				more += excess
@@ -108,6 +108,22 @@ func (l *list) excess(a alike.Calls) (more, longest int64) {
 		}
 	}
 	return more, longest
+}
+
+// areRare reports whether a quarter of calls at most is slow, and all others take about their median: the work of calls with
+// equal outputs may differ otherwise.
+func (l *list) areRare(a alike.Calls) bool {
+	const rare, slower, like = 4, 4, 1.5
+	slow := 0
+	for _, r := range a.Rest {
+		switch ns := l.Forest.Duration(r); {
+		case ns >= slower*a.Median:
+			slow++
+		case float64(ns) > like*float64(a.Median):
+			return false
+		}
+	}
+	return rare*slow <= len(a.Rest)
 }
 
 // firstCalls finds operations of devices whose first call takes far longer than later ones of equal shapes. A first step

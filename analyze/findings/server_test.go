@@ -80,6 +80,23 @@ func locked() (records []op.Record) {
 	return records
 }
 
+// searching returns forty requests with an operation of unknown work: each tenth takes 200 ms, and the others 10 ms.
+func searching() (records []op.Record) {
+	at := 1_000 * ms
+	for i := range byte(40) {
+		ns := 10 * ms
+		if i%10 == 9 {
+			ns = 200 * ms
+		}
+		id := op.TraceID{5, i}
+		search := matmulAt("", id, at, ns)
+		search.Entry.Operation, search.Entry.OutputElements = "search", op.Known(int64(50))
+		records = append(records, spanAt("POST", "", id, at-ms, ns+2*ms), search)
+		at += ns + 5*ms
+	}
+	return records
+}
+
 // parsing returns twenty requests that spend 10 ms in a span before 10 ms on a device, which is always busy. One fails.
 func parsing() (records []op.Record) {
 	for i := range byte(20) {
@@ -238,6 +255,7 @@ func TestWhatIsSaidOfServers(t *testing.T) {
 		"the host within steps":    {stepping(ms/2, ms/2), "engine_host", "idle for 29.5 ms between steps, 500 µs at a"},
 		"copies of results":        {sampling(), "pageable_copy", "60 copies take 30.0 ms. The host works on them while"},
 		"a lock":                   {locked(), "engine_host", "No two devices work at the same time."},
+		"rare slow calls":          {searching(), "uneven_calls", "search takes 10.0 ms at the median and up to 200 ms"},
 		"a host that stops":        {stepping(ms/50, 40*ms), "pauses", "pauses 3 times between steps, for 40.0 ms"},
 		"three long prompts":       {served(prompt(400), prompt(10), 12), "stalled_batch", "3 long prompts stall the batch"},
 		"a span before the device": {parsing(), "before_operations", "20 requests POST spend 200 ms (50.0 %)"},

@@ -165,3 +165,30 @@ func TestAReceiveWaitsForItsSend(t *testing.T) {
 	near(t, "saved", saved(t, replay.New(f), "0.5x rank=0,kind=compute"), 5*ms)
 	near(t, "saved by the link", saved(t, replay.New(f), "0x peer=0"), ms)
 }
+
+// A request that calls a service after another one waits for the answer, without a thread in the recording.
+func TestCallsOfServicesFollowEachOther(t *testing.T) {
+	const ms = 1_000_000
+	f := trace.New()
+	span := func(id, parent byte, service string, start, ns int64) {
+		f.Add(op.Record{Span: &op.Span{
+			Name: "POST", Service: service, TraceID: op.TraceID{1}, SpanID: op.SpanID{id}, ParentSpanID: op.SpanID{parent},
+			Start: op.Known(1e18 + start), Duration: ns,
+		}})
+	}
+	span(1, 0, "gateway", 0, 90*ms)
+	for i := range byte(3) {
+		at := int64(i) * 30 * ms
+		span(10+i, 1, "gateway", at, 30*ms)
+		span(20+i, 10+i, "service"+string('0'+i), at+ms, 28*ms)
+		f.Add(op.Record{Entry: &op.Entry{
+			Operation: "matmul" + string('0'+i), DeviceID: "cuda:0", Service: "service" + string('0'+i), TraceID: op.TraceID{1},
+			SpanID: op.SpanID{30 + i}, ParentSpanID: op.SpanID{20 + i}, Start: op.Known(1e18 + at + 2*ms), Duration: 26 * ms,
+		}})
+	}
+	for _, name := range []string{"matmul0", "matmul1", "matmul2"} {
+		r, err := replay.New(f).Run(replay.Change{Kind: replay.Scale, Select: name, Factor: 0.5})
+		check.OK(t, err)
+		check.Equal(t, "ns saved by "+name, 13*ms, r.Run.NS-r.Run.ReplayedNS)
+	}
+}
