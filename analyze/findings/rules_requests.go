@@ -25,7 +25,9 @@ func (l *list) longPrompts() []candidate {
 	const (
 		least = 8
 		times = 4
-		most  = 4
+		few   = 4
+		many  = 16
+		apart = 2
 	)
 	weights := executions.Weights(l.Forest)
 	kind, has, unit := "prompt", "a weight of", "count"
@@ -42,10 +44,15 @@ func (l *list) longPrompts() []candidate {
 	if len(rows) < least {
 		return nil
 	}
-	usual := weights[rows[len(rows)-1-len(rows)*9/10]]
-	long := 0
-	for long < most && weights[rows[long]] >= times*usual {
-		long++
+	longer := func(part, most int) (n int) { // than the requests behind the first of many parts
+		for n < most && weights[rows[n]] >= times*weights[rows[len(rows)/part]] {
+			n++
+		}
+		return n
+	}
+	long := longer(10, few)
+	if all := longer(4, min(many, len(rows)/5)); kind == "prompt" && all > long && weights[rows[all-1]] >= apart*weights[rows[all]] {
+		long = all
 	}
 	if long == 0 {
 		return nil
@@ -61,15 +68,15 @@ func (l *list) longPrompts() []candidate {
 		whom = "the others"
 	}
 	f := says(SlowRequest, Where{Section: "critical_path", TraceID: id, SpanID: n.SpanID()},
-		"%s %s: %s %s has %s %s, nine of ten others at most %s.", stalls, whom, l.named(n.Name()), shortID(id), has,
-		amount(weights[rows[0]]), amount(usual))
+		"%s %s: %s %s has %s %s, the others at most %s.", stalls, whom, l.named(n.Name()), shortID(id), has,
+		amount(weights[rows[0]]), amount(weights[rows[long]]))
 	c := candidate{Finding: f}
 	for _, r := range rows[:long] {
 		id := l.Forest.Node(r).TraceID().String()
 		c.Evidence = append(c.Evidence, about("request", id), figure("weight", weights[r], unit))
 		c.changes = append(c.changes, change(replay.Without, "request="+id)...)
 	}
-	c.Evidence = append(c.Evidence, figure("usual weight", usual, unit))
+	c.Evidence = append(c.Evidence, figure("usual weight", weights[rows[long]], unit))
 	return []candidate{c}
 }
 
