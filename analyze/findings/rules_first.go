@@ -129,7 +129,8 @@ func (l *list) startUpNS() (ns int64) {
 
 // firstStep finds a first step slower than the others.
 func (l *list) firstStep() (all []candidate) {
-	if s := l.First; s != nil {
+	isServed := l.byRequest && l.Forest != nil && len(l.Forest.Executions.List) > 0 // its steps begin as requests come
+	if s := l.First; s != nil && !isServed {
 		more := s.ToNextNS.V - s.MedianNS
 		f := says(FirstStep, Where{Section: "steps", FromNS: op.Known(s.StartNS), ToNS: op.Known(s.EndNS)},
 			"The first step takes %s, the median of %s %s. It is start-up.", units.Duration(s.ToNextNS.V),
@@ -151,7 +152,7 @@ func (l *list) firstStep() (all []candidate) {
 	others := len(l.longPrompts()) > 0 // delay requests
 	for i := range l.Alike {
 		a := &l.Alike[i]
-		if a.First != nil && l.First == nil && engine == nil && !l.isHeavy(a.First) && !others {
+		if a.First != nil && (l.First == nil || isServed) && engine == nil && !l.isHeavy(a.First) && !others {
 			queue := ""
 			if a.QueuedNS > 0 {
 				queue = " without their queue"
