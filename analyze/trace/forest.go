@@ -57,6 +57,7 @@ type Forest struct {
 	Tree       Tree
 	Devices    Devices
 	Executions Executions
+	joined     map[int32]bool // local roots below other spans, true for a part of the request above
 }
 
 // Call is a call of the host beside operations, see [op.Record]. Times are in Unix nanoseconds.

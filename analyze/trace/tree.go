@@ -359,12 +359,13 @@ func (f *Forest) JoinServices() {
 	var inner []int32
 	calls := make(map[call]int)
 	several := make(map[int32]bool) // by topmost row
+	named := f.stampedSpans()
 	top := noRows(f.Rows())
 	for r := range f.Tree.TopDown() {
 		top[r] = r
 		if parent := f.Tree.Parent[r]; parent != NoRow {
 			top[r] = top[parent]
-			if f.Flags(r)&(FlagOp|FlagRemote) == FlagRemote {
+			if f.Flags(r)&(FlagOp|FlagRemote) == FlagRemote || named[r] {
 				c := call{top[r], f.Name(r)}
 				calls[c]++
 				several[top[r]] = several[top[r]] || calls[c] > 1
@@ -372,8 +373,9 @@ func (f *Forest) JoinServices() {
 			}
 		}
 	}
+	f.joined = make(map[int32]bool)
 	for _, r := range inner {
-		if !several[top[r]] {
+		if f.joined[r] = !several[top[r]]; f.joined[r] {
 			f.clearFlags(r, FlagRemote)
 			f.built.Store(false)
 		}
@@ -384,7 +386,7 @@ func (f *Forest) JoinServices() {
 func (f *Forest) stampedSpans() map[int32]bool {
 	named := make(map[int32]bool)
 	for _, r := range f.Tree.stampRow {
-		if r != NoRow && !f.Has(r, FlagOp) {
+		if r != NoRow && !f.Has(r, FlagOp) && !f.joined[r] {
 			named[r] = true
 		}
 	}
@@ -396,12 +398,23 @@ func (f *Forest) namedOwner(s int32) int32 {
 	if s == 0 {
 		return NoRow
 	}
-	root := f.Tree.stampRow[s]
+	root := f.above(f.Tree.stampRow[s])
 	switch {
 	case root == NoRow:
 		return int32(f.Len()) + s
 	case f.Has(root, FlagOp):
 		return NoRow // the local root is an operation
+	}
+	return root
+}
+
+// above returns the local root above a named one that is a part of its request, and any other row itself.
+func (f *Forest) above(root int32) int32 {
+	for root != NoRow && f.joined[root] {
+		for isRoot := false; !isRoot && f.Tree.Parent[root] != NoRow; {
+			root = f.Tree.Parent[root]
+			_, isRoot = f.joined[root]
+		}
 	}
 	return root
 }
@@ -418,7 +431,7 @@ func (f *Forest) localRoots() []int32 {
 		parent := f.Tree.Parent[r]
 		switch s := f.Stamp(r); {
 		case s != 0 && f.Tree.stampRow[s] != NoRow:
-			roots[r] = f.Tree.stampRow[s]
+			roots[r] = f.above(f.Tree.stampRow[s])
 		case s != 0:
 			roots[r] = int32(f.Len()) + s
 		case parent != NoRow && !f.Has(r, FlagRemote) && !named[r]:

@@ -118,7 +118,8 @@ func TestVarieties(t *testing.T) {
 	check.Equal(t, "values", all, table.Values)
 }
 
-// A service that a request calls is a part of the request. Several calls of a session remain requests.
+// A service that a request calls is a part of the request, by its remote parent, or the root that its operations name.
+// Several calls of a session remain requests.
 func TestJoinServices(t *testing.T) {
 	call := func(id uint64) tracetest.Spec {
 		s := tracetest.SpanAt("generate", id, 1, 10, 90).Of("engine")
@@ -132,8 +133,22 @@ func TestJoinServices(t *testing.T) {
 		if n > 0 {
 			specs = append(specs, call(3))
 		}
-		forest := tracetest.AddTo(New(), specs...)
-		forest.JoinServices()
-		check.Equal(t, "requests", want, forest.RequestOwners())
+		for _, isNamed := range []bool{false, true} {
+			if isNamed {
+				specs = slices.Clone(specs)
+				for i := range specs {
+					specs[i].Remote = false
+				}
+				specs[2].Root, specs[2].RootID = "generate", 2
+				if n > 0 {
+					specs = append(specs, tracetest.OpAt("mlp", 10, 3, 20, 80))
+					specs[4].Root, specs[4].RootID = "generate", 3
+					want = append(want, 3)
+				}
+			}
+			forest := tracetest.AddTo(New(), specs...)
+			forest.JoinServices()
+			check.Equal(t, "requests", want, forest.RequestOwners())
+		}
 	}
 }
