@@ -145,7 +145,7 @@ func (r *Report) addFindings(f *trace.Forest, facts *findings.Facts) {
 	replayed := sync.OnceValue(func() *replay.Graph { return replay.New(f) })
 	in := &r.Input
 	facts.Input = findings.Input{
-		Files: in.Files, Bytes: in.Bytes, Formats: in.Formats,
+		Files: in.Files, Bytes: in.Bytes, Formats: in.Formats, Models: in.Models,
 		Spans: in.Spans, Entries: in.Entries, Malformed: in.Malformed, Truncated: in.Truncated, Dropped: in.Dropped,
 		MissingEntries: in.MissingEntries, SuspectDurations: in.SuspectDurations.V, SkippedBy: in.SkippedBy,
 		Suspects: in.Suspects, Summarized: in.Summarized,

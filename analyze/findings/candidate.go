@@ -14,8 +14,8 @@ type candidate struct {
 	beside int64
 	// atMost is set for a change with an unknown smaller gain, such as moving code elsewhere.
 	atMost bool
-	// most bounds the gain, 0 if unknown.
-	most int64
+	// most bounds the gain, 0 if unknown. So does limit, of a replay with all other changes.
+	most, limit int64
 	// isEffect is set for a time with other possible causes. They come first. A quarter of its gain displaces it.
 	isEffect bool
 	// isGeneral is set for a change beyond more specific ones. It saves the rest.

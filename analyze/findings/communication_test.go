@@ -184,6 +184,29 @@ func TestAllReducesOfEachPassAndBehindLaunches(t *testing.T) {
 	}
 }
 
+// A forward pass within another is of a module, and has no backward pass of its own.
+func TestAForwardPassWithinAnother(t *testing.T) {
+	const ms = 1_000_000
+	var r run
+	for i := range 40 {
+		start := r.at
+		r.launch("aten::mm", "gemm", op.KindCompute, 3*ms).Step = op.Known(int64(i / 2))
+		ns := r.at - start
+		if i%2 == 0 {
+			ns *= 4
+		}
+		r.launch("c10d", "all_reduce", op.KindCollective, 2*ms).Step = op.Known(int64(i / 2))
+		r.records = append(r.records, op.Record{Span: &op.Span{
+			Name: "DistributedDataParallel.forward", TraceID: op.TraceID{1}, SpanID: op.SpanID{1, byte(i), 9},
+			Start: op.Known(1_000_000_000 + start), Duration: ns,
+		}})
+	}
+	f := only(found(t, r.records...), "exposed_communication")
+	if f.Rule == "" || strings.Contains(f.Text, "backward passes") {
+		t.Errorf("%q", f.Text)
+	}
+}
+
 // A long call on one of many ranks holds up all: its own idle time counts, and not the mean of the devices.
 func TestALongCallOfOneRank(t *testing.T) {
 	const ms, steps, ranks, save = 1_000_000, 8, 16, 4_000_000

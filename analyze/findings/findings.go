@@ -38,6 +38,8 @@ func Of(f *Facts) []Finding {
 		engineHost:    sync.OnceValue(l.findEngineHost),
 		unevenDevices: sync.OnceValue(l.findUnevenDevices),
 		elementwise:   sync.OnceValue(l.findElementwise),
+		starts:        sync.OnceValue(l.findStarts),
+		launched:      sync.OnceValue(l.launchedNS),
 		mostWork:      sync.OnceValue(l.findMostWork),
 		pairs:         sync.OnceValue(func() []collective.Transfer { return collective.Transfers(l.Forest) }),
 		equals:        sync.OnceValue(func() []replay.Replica { return l.Replay().Replicas() }),

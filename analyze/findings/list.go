@@ -64,6 +64,8 @@ type Input struct {
 	Files, Bytes int64
 	// Formats has the names of the files' formats.
 	Formats []string
+	// Models has the names of the devices that the files state.
+	Models []string
 
 	Spans, Entries, Malformed, Truncated, Dropped, MissingEntries, SuspectDurations int64
 
@@ -114,6 +116,8 @@ type list struct {
 // once has the results of searches that several rules ask for, each computed on first use.
 type once struct {
 	pauses, engineHost, unevenDevices, elementwise func() []candidate
+	starts                                         func() starts
+	launched                                       func() map[string]int64
 	mostWork                                       func() *uneven
 	pairs                                          func() []collective.Transfer // of sends and receives
 	equals                                         func() []replay.Replica

@@ -140,6 +140,9 @@ func (l *list) changes() {
 // claim adds the finding of a candidate.
 func (l *list) claim(c *candidate) {
 	f := c.Finding
+	if c.limit > 0 {
+		c.saving.NS, c.saving.HighNS = min(c.saving.NS, c.limit), min(c.saving.HighNS, c.limit)
+	}
 	c.saving.NS += c.beside
 	c.saving.HighNS += c.beside
 	f.OfNS = op.Known(l.whole)

@@ -186,7 +186,7 @@ func (l *list) tensorCores() []candidate {
 	f.Evidence = []Evidence{about("kernel", name), times("operations", n), lasts("time", ns)}
 	f.Try = "allow TF32, or use bfloat16 or float16 (automatic mixed precision)"
 	hasTF32 := func(d peaks.Device) bool { return d.TF32FLOPsPerSecond > 0 }
-	if len(l.Peaks) > 0 && !slices.ContainsFunc(l.Peaks, hasTF32) {
+	if len(l.Peaks) > 0 && !slices.ContainsFunc(l.Peaks, hasTF32) || len(l.Peaks) == 0 && !l.mayHave(peaks.HasTF32) {
 		f.Try = "use float16 (automatic mixed precision)"
 	}
 	c := candidate{Finding: f, changes: changes, most: ns / l.devicesNum}
@@ -197,8 +197,16 @@ func (l *list) tensorCores() []candidate {
 	return []candidate{c}
 }
 
+// mayHave reports whether a device has something by its name. A device without a name may have all.
+func (l *list) mayHave(has func(model string) bool) bool {
+	return len(l.Input.Models) == 0 || slices.ContainsFunc(l.Input.Models, has)
+}
+
 // hasTensorCores reports whether the devices have tensor cores: NVIDIA's since 2017.
 func (l *list) hasTensorCores() bool {
+	if !l.mayHave(peaks.HasTensorCores) {
+		return false
+	}
 	for i := range l.Extent.Devices {
 		if kind, _, _ := strings.Cut(l.Extent.Devices[i].DeviceID, ":"); kind == "cuda" || kind == "gpu" {
 			return true

@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/steps"
@@ -94,37 +95,79 @@ func (l *list) isWaiting(h timeline.HostTime) bool {
 	return 2*timeline.WaitNS(l.Forest, h.Longest.StartNS, h.Longest.StartNS+h.Longest.DurationNS) > h.Longest.HostNS
 }
 
-// startUp finds slow first calls of the host with fast later ones: contexts, libraries, kernels.
-func (l *list) startUp() []candidate {
-	var names []string
-	ns := l.startUpNS()
-	where := Where{Section: "idle"}
-	for _, h := range l.Extent.Host {
-		if l.isStartUp(h) && !l.inFirst(h.Longest) && len(names) < 3 {
-			if names == nil {
-				where = whereGap(h.Longest, h.Operation)
-			}
-			names = append(names, l.named(h.Operation)+" ("+units.Duration(h.FirstNS/l.devicesNum)+")")
+// loadsLong is the least time of a launch that loads a kernel, in ns. Others take some microseconds.
+const loadsLong = 200_000
+
+// loads returns the idle time of devices during launches that load kernels, and the longest of these. Calls of the host
+// with start-up have theirs.
+func (l *list) loads(calls []timeline.HostTime) (ns int64, longest hostcalls.Range) {
+	times := make(map[op.Int][][2]int64)
+	for _, h := range hostcalls.Loads(l.Forest, loadsLong) {
+		isPart := func(c timeline.HostTime) bool {
+			return h.Start < c.Longest.StartNS+c.Longest.DurationNS && c.Longest.StartNS < h.End
+		}
+		gap := timeline.HostGap{StartNS: h.Start, DurationNS: h.End - h.Start}
+		if h.Start < l.Extent.StartNS || l.inFirst(gap) || slices.ContainsFunc(calls, isPart) {
+			continue
+		}
+		times[h.Rank] = append(times[h.Rank], [2]int64{h.Start, h.End})
+		if h.End-h.Start > longest.End-longest.Start {
+			longest = h
 		}
 	}
-	if names == nil || len(l.Extent.Devices) == 0 {
-		return nil
+	if len(times) == 0 {
+		return 0, longest
 	}
-	f := says(FirstStep, where, "Start-up: the device waits %s for first calls, such as %s.",
-		l.part(ns), strings.Join(names, ", "))
-	f.Evidence = []Evidence{lasts("first calls", ns)}
-	f.Try = "warm up, and leave the start out of the recording"
-	return []candidate{{Finding: f, saving: replay.Saving{NS: ns}}}
+	return timeline.IdleWithin(l.Forest, times), longest
 }
 
-// startUpNS returns the time of start-up on each device.
-func (l *list) startUpNS() (ns int64) {
+// startUp finds slow first calls of the host with fast later ones: contexts, libraries, kernels.
+func (l *list) startUp() []candidate {
+	s := l.starts()
+	if len(s.names) == 0 || len(l.Extent.Devices) == 0 {
+		return nil
+	}
+	f := says(FirstStep, s.where, "Start-up: the device waits %s for first calls, such as %s.",
+		l.part(s.ns/l.devicesNum), strings.Join(s.names, ", "))
+	f.Evidence = []Evidence{lasts("first calls", s.ns/l.devicesNum)}
+	f.Try = "warm up, and leave the start out of the recording"
+	return []candidate{{Finding: f, saving: replay.Saving{NS: s.ns / l.devicesNum}}}
+}
+
+// starts is the start-up in slow first calls, summed over devices. laterNS of it is behind the start of the run.
+type starts struct {
+	ns, laterNS int64
+	names       []string // of the longest calls
+	where       Where
+}
+
+// findStarts finds the slow first calls of the host, and the launches that load kernels.
+func (l *list) findStarts() (s starts) {
+	s.where = Where{Section: "idle"}
+	var calls []timeline.HostTime
 	for _, h := range l.Extent.Host {
-		if l.isStartUp(h) && !l.inFirst(h.Longest) {
-			ns += h.FirstNS
+		if !l.isStartUp(h) || l.inFirst(h.Longest) {
+			continue
+		}
+		calls = append(calls, h)
+		s.ns += h.FirstNS
+		if h.Longest.StartNS > l.Extent.StartNS {
+			s.laterNS += h.FirstNS
+		}
+		if len(calls) == 1 {
+			s.where = whereGap(h.Longest, h.Operation)
+		}
+		if len(calls) <= 3 {
+			s.names = append(s.names, l.named(h.Operation)+" ("+units.Duration(h.FirstNS/l.devicesNum)+")")
 		}
 	}
-	return ns / l.devicesNum
+	ns, longest := l.loads(calls)
+	if ns > 0 && l.enough(ns/l.devicesNum) {
+		s.ns += ns
+		s.laterNS += ns
+		s.names = append(s.names, "the launch of "+l.named(longest.Name)+" ("+units.Duration(longest.End-longest.Start)+")")
+	}
+	return s
 }
 
 // firstStep finds a first step slower than the others.

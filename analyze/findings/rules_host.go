@@ -78,19 +78,45 @@ func (l *list) loaders() (all []candidate) {
 	return all
 }
 
-// isOperator reports whether a name is an operator of a framework, such as aten::add. These launch the work of the
-// device and are no pauses.
+// isOperator reports whether a name is an operator of a framework, such as aten::add. Most launch the work of the device.
 func isOperator(name string) bool { return strings.Contains(name, "::") }
+
+// computedNS returns the idle time of devices, behind the start of the run, in operators that compute on the host.
+func (l *list) computedNS() (ns int64) {
+	for _, h := range l.Extent.Host {
+		if isOperator(h.Operation) && !l.isStartUp(h) && l.computes(h, l.timesCalled(h)) {
+			ns += h.TimeNS
+			if h.Longest.StartNS == l.Extent.StartNS {
+				ns -= h.FirstNS
+			}
+		}
+	}
+	return ns
+}
+
+// computes reports whether an operator of a framework without work on a device, such as one on the CPU's tensors, runs for
+// long in each of n calls while a device is idle. It does not wait for the device, and other operators launch its work.
+func (l *list) computes(h timeline.HostTime, n int64) bool {
+	return h.IsOp && n > 0 && h.TimeNS >= n*longPause && len(l.launched()) > 0 && l.launched()[h.Operation] == 0 &&
+		!attrkey.IsRead(h.Operation) && !hasRule(h.Operation) && !l.isWaiting(h)
+}
+
+// launchedNS returns the time of the work of devices that each operation of the host launched.
+func (l *list) launchedNS() map[string]int64 {
+	launched := make(map[string]int64)
+	if l.Operators != nil {
+		for i := range l.Operators.Rows {
+			o := &l.Operators.Rows[i]
+			launched[o.Operator] += o.DeviceTotalNS
+		}
+	}
+	return launched
+}
 
 // findPauses finds idle time of devices during a long operation of the host, or without a record of the host.
 func (l *list) findPauses() (all []candidate) {
 	rounds := max(1, l.rounds())
-	named := make(map[string]bool)     // ranges
-	launched := make(map[string]int64) // the time of the work launched by each operation
-	for i := range l.Operators.Rows {
-		o := &l.Operators.Rows[i]
-		launched[o.Operator] += o.DeviceTotalNS
-	}
+	named := make(map[string]bool) // ranges
 	for _, h := range slices.Concat(l.Extent.Host, l.Extent.Calls) {
 		device := "The device"
 		idle := h.TimeNS / l.devicesNum
@@ -102,7 +128,7 @@ func (l *list) findPauses() (all []candidate) {
 			continue
 		}
 		n := l.timesCalled(h)
-		isPause := h.IsOp && launched[h.Operation] == 0
+		isPause := h.IsOp && l.launched()[h.Operation] == 0
 		if !isPause && !l.byRequest && h.Longest.HostNS >= longPause {
 			// a checkpoint launches copies, and leaves the device idle for long behind each
 			calls, computed := timeline.Within(l.Forest, &h)
@@ -111,7 +137,7 @@ func (l *list) findPauses() (all []candidate) {
 		}
 		isLong := n > 0 && (n <= 2*rounds || h.TimeNS/n >= longPause)
 		if len(l.Extent.Devices) == 0 || !isPause || attrkey.IsInput(h.Operation) || !h.IsOp && hasRule(h.Operation) ||
-			isOperator(h.Operation) || !isLong || l.inFirst(h.Longest) || l.isStartUp(h) {
+			isOperator(h.Operation) && !l.computes(h, n) || !isLong || l.inFirst(h.Longest) || l.isStartUp(h) {
 			continue
 		}
 		where := whereGap(h.Longest, h.Operation)
@@ -119,6 +145,9 @@ func (l *list) findPauses() (all []candidate) {
 			l.named(h.Operation), units.Plural(n, "time"))
 		f.Evidence = []Evidence{about("operation", h.Operation), times("calls", n), lasts("longest idle time", h.Longest.HostNS)}
 		f.Try = "run it in the background, or less often"
+		if isOperator(h.Operation) {
+			f.Try = "run it on the device, or in the background while the device works"
+		}
 		c := candidate{Finding: f, changes: change(replay.Remove, h.Operation), atMost: true}
 		if !h.IsOp { // without a known thread a range has no time of its own
 			if !l.replay(&c.saving, c.changes) || 2*c.saving.NS < h.TimeNS/l.devicesNum {
@@ -364,7 +393,9 @@ func (l *list) launchBound() []candidate {
 			n += o.Count
 		}
 	}
-	late -= l.startUpNS() * l.devicesNum
+	others := l.starts().laterNS + l.computedNS() // have their own findings
+	late -= others
+	idle -= others
 	isRecorded := 4*n >= l.Total.Count // the host's operations, else only its launches show its work
 	if !isRecorded && (l.byRequest || late > gaps*launchesSoon) || isRecorded && l.by.HostNS*3 < late {
 		return nil
@@ -381,9 +412,13 @@ func (l *list) launchBound() []candidate {
 	}
 	f.Evidence = []Evidence{lasts("idle before late launches", late/l.devicesNum), times("operations of the host", n)}
 	f.Try = "fewer and larger launches: CUDA graphs, torch.compile, fused optimizers, larger batches"
-	return []candidate{{
+	c := candidate{
 		Finding: f, changes: []replay.Change{{Kind: replay.Host, Factor: 0.5}}, atMost: true, isGeneral: true,
-	}}
+	}
+	if others > 0 || l.starts().ns > 0 { // half of them is no gain
+		c.limit = late / l.devicesNum
+	}
+	return []candidate{c}
 }
 
 // shortOperations finds runs of short operations on a stream.

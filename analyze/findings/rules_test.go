@@ -3,6 +3,7 @@ package findings_test
 import (
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -207,6 +208,12 @@ func TestRules(t *testing.T) {
 			r.launch("aten::item", "gemm", op.KindCompute, ms)
 			r.at = r.free + ms
 		})},
+		{"an operator that computes on the host", "pauses", "while the host runs aten::normal_ (20 times)",
+			repeat(func(r *run, _ int) {
+				r.host("aten::normal_", 2*ms)
+				r.launch("aten::mm", "gemm", op.KindCompute, ms)
+				r.at = r.free
+			})},
 		{"a model that is loaded", "pauses", "while the host runs model_loader (20 times)", repeat(func(r *run, _ int) {
 			r.host("model_loader", 2*ms)
 			r.launch("aten::mm", "gemm", op.KindCompute, ms)
@@ -225,6 +232,18 @@ func TestRules(t *testing.T) {
 		{"a slow first call", "warm_up", "Start-up: the device waits 9.00 ms", repeat(func(r *run, i int) {
 			r.host("load", 10_000+8_990_000*max(0, int64(1-i)))
 			r.launch("aten::mm", "gemm", op.KindCompute, ms)
+			r.at = r.free
+		})},
+		{"a kernel that is loaded", "warm_up", "such as the launch of softmax (9.00 ms)", repeat(func(r *run, i int) {
+			r.launch("aten::mm", "gemm", op.KindCompute, ms)
+			took := int64(5_000 + 8_995_000*max(0, 1-i))
+			r.free = max(r.at+took, r.free) + ms
+			r.add(op.Entry{
+				Operation: "softmax", Kind: op.KindCompute, DeviceID: "cuda:0", Stream: op.Known(int64(7)),
+				Launch: op.Known(1_000_000_000 + r.at), Attrs: []op.Attr{
+					{Key: "tensor.launch.duration", Value: strconv.FormatInt(took, 10), Type: op.AttrInt},
+				},
+			}, r.free-ms, ms)
 			r.at = r.free
 		})},
 		{"what runs once, before all", "warm_up", "first calls, such as init (900 ms).", repeat(func(r *run, i int) {
@@ -456,5 +475,37 @@ func TestAValueReadForEachToken(t *testing.T) {
 	f := only(found(t, r.records...), "device_wait")
 	if ns := f.SavedNS.V; ns < 200*(read+code)*9/10 || ns > 200*(read+code)*11/10 {
 		t.Errorf("%q, gain %q", f.Text, f.Gain())
+	}
+}
+
+// Start-up is no late launch: the gain is at most the other idle time, and a short loop behind a long start is launch bound.
+func TestLaunchBoundBehindALongStart(t *testing.T) {
+	const ms = 1_000_000
+	var r run
+	r.host("load", 60*ms)
+	for range 200 {
+		r.host("aten::view", 100_000)
+		r.launch("aten::mm", "gemm", op.KindCompute, 50_000)
+		r.host("load", 100)
+	}
+	f := only(found(t, r.records...), "launch_bound")
+	idle := int64(200 * 50_000)
+	if f.SavedHighNS.V < idle*9/10 || f.SavedHighNS.V > idle*13/10 {
+		t.Errorf("%q, gain %q", f.Text, f.Gain())
+	}
+}
+
+// TF32 is advised only to devices that have it.
+func TestAdviceForTheGeneration(t *testing.T) {
+	for model, want := range map[string]string{
+		"NVIDIA GeForce GTX 1080 Ti": "", "NVIDIA GeForce RTX 2080 Ti": "use float16 (automatic mixed precision)",
+		"NVIDIA RTX A4500": "allow TF32, or use bfloat16 or float16 (automatic mixed precision)",
+	} {
+		var r run
+		r.records = append(r.records, op.Record{Resource: &op.Resource{Attrs: []op.Attr{{Key: "hw.model", Value: model}}}})
+		for range 20 {
+			r.launch("aten::mm", "volta_sgemm_64x64_nt", op.KindCompute, 1_000_000)
+		}
+		check.Equal(t, model, want, only(found(t, r.records...), "tensor_cores").Try)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -56,6 +57,19 @@ type Device struct {
 
 // TF32 names the arithmetic of tensor cores on f32 in texts.
 const TF32 = "tf32"
+
+// Names of NVIDIA's devices without tensor cores (before Volta, and the small ones of Turing), and without TF32 (before
+// Ampere).
+var (
+	plainDevices  = regexp.MustCompile(`\b(GTX?|MX\d+|T\d{3,4}|P\d+|(Tesla|Quadro) [CKMP]\d+|TITAN X\w*)\b`)
+	halvesDevices = regexp.MustCompile(`\b(V100\w*|T4G?|TITAN (V|RTX)|RTX 20\d\d|Quadro (RTX|GV100))\b`)
+)
+
+// HasTensorCores reports whether an NVIDIA device has tensor cores, by its name in a trace. They are the rule.
+func HasTensorCores(model string) bool { return !plainDevices.MatchString(model) }
+
+// HasTF32 reports whether an NVIDIA device has tensor cores with TF32, by its name in a trace.
+func HasTF32(model string) bool { return HasTensorCores(model) && !halvesDevices.MatchString(model) }
 
 // Rate returns the peak rate for an operation on dtype and the name of its arithmetic: dtype or TF32. 0 is unknown.
 // flops and ns, its work and duration, decide between TF32 and f32 where its name does not.

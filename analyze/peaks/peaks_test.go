@@ -2,6 +2,7 @@ package peaks_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/optrace/optrace/analyze/peaks"
@@ -116,4 +117,27 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%+v", d)
 		}
 	})
+}
+
+func TestGenerations(t *testing.T) {
+	for _, test := range []struct {
+		models      string
+		cores, tf32 bool
+	}{
+		{"Tesla P100-PCIE-16GB, Tesla K80, Tesla P40, Quadro P4000, Quadro M60, NVIDIA TITAN Xp", false, false},
+		{"NVIDIA GeForce GTX 1080 Ti, NVIDIA GeForce GT 1030, NVIDIA T1000, NVIDIA GeForce MX450", false, false},
+		{"Tesla V100-SXM2-32GB, Tesla V100S-PCIE-32GB, NVIDIA TITAN V, NVIDIA TITAN RTX, Quadro GV100", true, false},
+		{"Tesla T4, NVIDIA GeForce RTX 2080 Ti, NVIDIA GeForce RTX 2070 SUPER, Quadro RTX 6000", true, false},
+		{"NVIDIA GeForce RTX 3090, NVIDIA A100-SXM4-40GB, NVIDIA RTX A4500, NVIDIA RTX 6000 Ada Generation", true, true},
+		{"NVIDIA GH200 480GB, NVIDIA H100 PCIe, NVIDIA L4, NVIDIA RTX PRO 6000 Blackwell, NVIDIA A40", true, true},
+	} {
+		for model := range strings.SplitSeq(test.models, ", ") {
+			if got := peaks.HasTensorCores(model); got != test.cores {
+				t.Errorf("%s has tensor cores: %t", model, got)
+			}
+			if got := peaks.HasTF32(model); got != test.tf32 {
+				t.Errorf("%s has TF32: %t", model, got)
+			}
+		}
+	}
 }

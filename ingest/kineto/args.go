@@ -36,6 +36,7 @@ type values struct {
 	waitStream, recorded                  op.Int // of an awaited event: its stream, and the correlation id of its recording
 	sycl                                  op.Int // the stream of an Intel device
 	event                                 op.Int // Perfetto's number of an operation of a device
+	begin, end                            op.Int // rocprof's times in nanoseconds
 
 	// The JSON texts of values of other profilers.
 	task, agent, fromAgent, toAgent, copyKind, hostProcess, hostThread, awaited []byte
@@ -244,6 +245,8 @@ func makeMeanings() map[string]argument {
 		"copy kind":          json(func(a *arguments) *[]byte { return &a.copyKind }),
 		"host process":       json(func(a *arguments) *[]byte { return &a.hostProcess }),
 		"host thread":        json(func(a *arguments) *[]byte { return &a.hostThread }),
+		"BeginNs":            number(func(a *arguments) *op.Int { return &a.begin }),
+		"EndNs":              number(func(a *arguments) *op.Int { return &a.end }),
 		EventID:              number(func(a *arguments) *op.Int { return &a.event }),
 		EventWaits:           json(func(a *arguments) *[]byte { return &a.awaited }),
 	}

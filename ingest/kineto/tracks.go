@@ -71,9 +71,9 @@ type tracks struct {
 
 // name takes the name of a process or a thread. It precedes the events.
 func (t *tracks) name(e *traceevent.Event) {
-	key := string(e.PID)
+	key := numberOf(e.PID)
 	if string(e.Name) == "thread_name" {
-		key += "|" + string(e.TID)
+		key += "|" + numberOf(e.TID)
 	} else if string(e.Name) != "process_name" {
 		return
 	}
@@ -84,14 +84,17 @@ func (t *tracks) name(e *traceevent.Event) {
 	t.places = nil
 }
 
+// numberOf returns the text of a process or a thread. rocprof writes them as numbers in names and as texts in events.
+func numberOf(id []byte) string { return string(bytes.Trim(id, `"`)) }
+
 // of returns the place of an event.
 func (t *tracks) of(e *traceevent.Event) (p place) {
 	t.key = append(append(append(append(append(t.key[:0], e.Category...), '|'), e.PID...), '|'), e.TID...)
 	if p, ok := t.places[string(t.key)]; ok {
 		return p
 	}
-	process := string(e.PID)
-	thread := process + "|" + string(e.TID)
+	process := numberOf(e.PID)
+	thread := process + "|" + numberOf(e.TID)
 	t.bytes += 64 // of its number
 	text := []byte(string(e.Category) + "|" + t.names[process] + "|" + t.names[thread])
 	i := slices.IndexFunc(trackRows, func(row track) bool { return row.pattern.Match(text) })
@@ -102,7 +105,7 @@ func (t *tracks) of(e *traceevent.Event) (p place) {
 		p.device, p.stream = cmp.Or(number("device"), op.Known(-1)), cmp.Or(number("stream"), parseInt(e.TID))
 		switch p.maker {
 		case "npu":
-			p.device = op.Known(parseInt(e.PID).V & 31)
+			p.device = op.Known(parseInt([]byte(process)).V & 31)
 		case "xpu":
 			p.device = t.order("", process)
 		}
@@ -129,6 +132,10 @@ func (r *reader) placed(e *traceevent.Event) bool {
 	}
 	r.args.parse(e.Args)
 	e.ArgsRead = true
+	begin, end := r.args.begin, r.args.end
+	if begin.Known && end.V >= begin.V && begin.V/1000 == e.Start.V/1000 { // rocprof cuts microseconds from these
+		e.Start, e.Duration = begin, op.Known(end.V-begin.V)
+	}
 	switch a := &r.args; {
 	case p.is == catSync, waitTasks.Match(a.task):
 		r.skipped[op.SkipRuntime]++

@@ -186,3 +186,22 @@ func TestRecordedSteps(t *testing.T) {
 		})
 	}
 }
+
+// rocprof names a process by a number that its events write as a text, and cuts microseconds from nanoseconds.
+func TestTextsOfRocprof(t *testing.T) {
+	trace := `{"traceEvents":[{},{"args":{"name":"COPY"},"ph":"M","pid":1,"name":"process_name"},
+		{"args":{"name":"GPU2"},"ph":"M","pid":8,"name":"process_name"},
+		{"args":{"name":"CPU HIP API"},"ph":"M","pid":2,"name":"process_name"},
+		{"ph":"X","name":"hipLaunchKernel","pid":"2","tid":"7","ts":"100","dur":"3","args":{"BeginNs":"100900","EndNs":"104100"}},
+		{"ph":"X","name":"CopyHostToDevice","pid":"1","tid":"1","ts":"110","dur":"8",
+			"args":{"BeginNs":"110126","EndNs":"118606","dev-id":"2","queue-id":"0"}},
+		{"ph":"X","name":"k","pid":"8","tid":"1","ts":"120","dur":"5",
+			"args":{"BeginNs":"120661","EndNs":"125941","dev-id":"2","queue-id":"1"}},
+		{"ph":"X","name":"k","pid":"8","tid":"1","ts":"130","dur":"5",
+			"args":{"BeginNs":"930661","EndNs":"935941","dev-id":"2","queue-id":"1"}}]}`
+	got := sums(kineto.Records(strings.NewReader(trace), "trace", nil))
+	want := []string{"gpu:2 0 memory 1 8480", "gpu:2 1 compute 2 10280", "skipped runtime_call 1 0"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

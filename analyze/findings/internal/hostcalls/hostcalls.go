@@ -206,16 +206,53 @@ func Ranges(f *trace.Forest, class func(name string) bool) (all []Range) {
 	return all
 }
 
+// Loads returns the launches that load the code of a kernel: the first of its name on a device, ten times as long as the
+// next one of that name. Launches of several operations at once, as of a graph, are none.
+func Loads(f *trace.Forest, least int64) (all []Range) {
+	const longer = 10
+	if f == nil {
+		return nil
+	}
+	for k, rows := range f.Devices.All() {
+		first := make(map[int32]int32) // by name
+		next := make(map[int32]int64)  // how long the launch behind it took
+		launched := make(map[int64]int)
+		for _, r := range slices.Backward(rows) {
+			if f.Has(r, trace.FlagLaunch) && f.Kind(r) == op.KindCompute {
+				if last, is := first[f.Name(r)]; is {
+					next[f.Name(r)] = f.Launched(last) - f.Launch(last)
+				}
+				first[f.Name(r)] = r
+				launched[f.Launch(r)]++
+			}
+		}
+		for name, r := range first {
+			ns := f.Launched(r) - f.Launch(r)
+			if ns >= least && ns >= longer*next[name] && launched[f.Launch(r)] == 1 {
+				all = append(all, Range{f.RowName(r), k.Rank, f.Launch(r), f.Launched(r)})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Range) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Rank.V, b.Rank.V), cmp.Compare(a.Name, b.Name))
+	})
+	return all
+}
+
 // Forwards returns the number of forward passes of PyTorch's DistributedDataParallel, and how many of them have a collective
-// behind them, before the next one of their rank.
+// behind them, before the next one of their rank. A pass within another is of a module of the same model.
 func Forwards(f *trace.Forest) (n, reduced int64) {
 	begins := make(map[op.Int][]int64)
-	for _, h := range Ranges(f, func(name string) bool { return name == "DistributedDataParallel.forward" }) {
+	ends := make(map[op.Int]int64)
+	all := Ranges(f, func(name string) bool { return name == "DistributedDataParallel.forward" })
+	slices.SortStableFunc(all, func(a, b Range) int { return cmp.Compare(a.Start, b.Start) })
+	for _, h := range all {
+		if last, is := ends[h.Rank]; is && h.Start < last {
+			continue
+		}
 		begins[h.Rank] = append(begins[h.Rank], h.Start)
+		ends[h.Rank] = h.End
 		n++
-	}
-	for _, all := range begins {
-		slices.Sort(all)
 	}
 	type pass struct {
 		rank   op.Int
