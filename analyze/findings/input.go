@@ -173,6 +173,14 @@ func (in *Input) isRecording() bool {
 	})
 }
 
+// profiled says what the operations of profilers are, by the format.
+var profiled = map[string]string{
+	"chrome": "those of PyTorch, JAX, TensorFlow, rocprof, unitrace and Ascend are known by their categories and processes, " +
+		"others by the argument tensor.op.name.",
+	"nsys": "the export has neither kernels, copies nor ranges. Record with nsys profile --trace=cuda,nvtx; its " +
+		"diagnostics say why a device is missing.",
+}
+
 // emptyInput explains an input without operations, and how to record some.
 func emptyInput(in *Input) Finding {
 	if n := in.SkippedBy[string(op.SkipFiltered)]; n > 0 {
@@ -195,6 +203,12 @@ func emptyInput(in *Input) Finding {
 		return Finding{
 			Kind: Nothing, Where: Where{Command: "optrace doctor"},
 			Text: "The profile has no event with a duration: it ended, or its schedule was inactive, before the work.",
+		}
+	}
+	if len(in.Formats) == 1 && in.Spans > 0 && profiled[in.Formats[0]] != "" {
+		return Finding{
+			Kind: Nothing, Where: Where{Command: "optrace doctor"},
+			Text: units.Plural(in.Spans, "span") + " came in, none of them an operation: " + profiled[in.Formats[0]],
 		}
 	}
 	text := "Nothing came in."

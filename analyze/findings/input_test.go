@@ -34,6 +34,14 @@ func TestEmptyInputNamesItsCause(t *testing.T) {
 			"2 spans came in, none of them an operation",
 		},
 		{
+			"a profile of others", findings.Input{Files: 1, Bytes: 9, Spans: 2, Formats: []string{"chrome"}},
+			"2 spans came in, none of them an operation: those of PyTorch, ",
+		},
+		{
+			"runtime calls", findings.Input{Files: 1, Bytes: 9, Spans: 2, Formats: []string{"nsys"}},
+			"2 spans came in, none of them an operation: the export has neither kernels, ",
+		},
+		{
 			"filtered",
 			findings.Input{Files: 1, Bytes: 9, Spans: 2, SkippedBy: map[string]int64{string(op.SkipFiltered): 2}},
 			"2 operations came in, and none",

@@ -24,6 +24,7 @@ var rules = []rule{
 	{"straggler", Straggler, (*list).replicas},
 	{"input_wait", HostGap, (*list).loaders},
 	{"pageable_copy", Copies, (*list).slowCopies},
+	{"migrations", Copies, (*list).migrations},
 	{"allocator", HostGap, (*list).allocator},
 	{"device_wait", HostGap, (*list).waits},
 	{"pauses", HostGap, func(l *list) []candidate { return l.pauses() }},

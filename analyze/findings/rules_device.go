@@ -93,7 +93,7 @@ func (l *list) slowCopies() (all []candidate) {
 			all = append(all, candidate{
 				Finding: f, changes: []replay.Change{{Kind: replay.Rate, Select: o.Operation, Factor: link}}, atMost: true,
 			})
-		case isPageable:
+		case isPageable, isMigration(o.Operation):
 		case l.byRequest && strings.Contains(o.Operation, "DtoH") && len(l.Forest.Executions.List) > 0:
 			f := says(&o, "Steps copy results to the host: %s take %s.", units.Plural(o.Count, "copy"), units.Duration(o.SumNS))
 			f.Try = "sample on the device, and copy the tokens only"

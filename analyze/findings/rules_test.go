@@ -214,6 +214,15 @@ func TestRules(t *testing.T) {
 				r.launch("aten::mm", "gemm", op.KindCompute, ms)
 				r.at = r.free
 			})},
+		{"pages that move when they are touched", "migrations", "20 migrations move 20.0 MiB, 1.00 MiB each, in 20.0 ms, with 38.0 ms",
+			repeat(func(r *run, _ int) {
+				r.free += 2 * ms
+				e := r.add(op.Entry{
+					Operation: "Memcpy Unified DtoH", Kind: op.KindMemory, DeviceID: "cuda:0", Stream: op.Known(int64(0)),
+				}, r.free, ms)
+				e.MemoryBytes = op.Known(int64(1 << 20))
+				r.free += ms
+			})},
 		{"a model that is loaded", "pauses", "while the host runs model_loader (20 times)", repeat(func(r *run, _ int) {
 			r.host("model_loader", 2*ms)
 			r.launch("aten::mm", "gemm", op.KindCompute, ms)

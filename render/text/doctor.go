@@ -116,6 +116,10 @@ func (v *examination) nothing() {
 		return
 	}
 	v.heading("NO OPERATIONS")
+	if n := v.r.Input.Spans; n > 0 && slices.Equal(v.r.Input.Formats, []string{"nsys"}) {
+		v.note(units.Plural(n, "span") + ", but no kernel, copy or range: the diagnostics of Nsight Systems say why")
+		return
+	}
 	if n := v.r.Input.Spans; n > 0 {
 		v.note(fmt.Sprintf("%s, but no operation among them: an operation has the attribute %s",
 			units.Plural(n, "span"), attrkey.Name))

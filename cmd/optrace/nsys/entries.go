@@ -100,7 +100,9 @@ func (r *reader) device(table string, v []sqlite.Value) (*op.Entry, error) {
 		kernel = r.kernel(own[0], own[1])
 	case copyTable:
 		kernel.name = "Memcpy " + numbered(copyKinds, own[1].Int, "kind")
-		if from, to := own[2], own[3]; from.Kind != sqlite.Null && to.Kind != sqlite.Null {
+		const unknown = 7 // of both sides of a migration
+		from, to := own[2], own[3]
+		if from.Kind != sqlite.Null && to.Kind != sqlite.Null && (from.Int != unknown || to.Int != unknown) {
 			kernel.name += fmt.Sprintf(" (%s -> %s)", memoryName(from), memoryName(to))
 		}
 	case setTable:
@@ -292,7 +294,7 @@ var (
 		1: "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP", "Unified HtoD",
 		"Unified DtoH", "Unified DtoD",
 	}
-	memoryKinds = []string{"Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static"}
+	memoryKinds = []string{"Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static", "Unknown"}
 )
 
 func memoryName(kind sqlite.Value) string { return numbered(memoryKinds, kind.Int, "memory") }
