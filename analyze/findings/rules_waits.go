@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/text/units"
@@ -42,6 +43,9 @@ func (l *list) waits() (all []candidate) {
 			units.Plural(each, "time"), name, l.perRound(each))
 		f.Evidence = []Evidence{about("call", c.Name), times("calls", c.Count), lasts("time in the calls", c.Sum)}
 		f.Try = "keep the value on the device, and read it once every N steps"
+		if around := c.Around(); around != "" && !attrkey.IsRead(around) && !isOperator(around) { // it reads no value
+			f.Try = "launch the next work before the wait, or let streams wait for each other (events)"
+		}
 		one := candidate{Finding: f, changes: change(replay.NoWait, c.Name)}
 		if around := c.Around(); attrkey.IsRead(around) { // without the read its copy and its calls go, too
 			one.changes = change(replay.Remove, around)
@@ -161,5 +165,15 @@ func (l *list) allocator() []candidate {
 		units.Plural(n, "call"), strings.Join(names, ", "), l.perRound(n), units.Duration(ns))
 	f.Evidence = []Evidence{times("calls", n), lasts("time in the calls", ns)}
 	f.Try = "keep the caching allocator's memory: no empty_cache() in the loop"
+	if slices.Contains(l.Input.Formats, "nsys") && !l.isOfPyTorch() {
+		f.Try = "keep the memory for the next round, or take it from a pool (cudaMallocAsync)"
+	}
 	return []candidate{{Finding: f, changes: changes}}
+}
+
+// isOfPyTorch reports whether PyTorch's operators or kernels ran.
+func (l *list) isOfPyTorch() bool {
+	return slices.ContainsFunc(l.Operations, func(o profile.Operation) bool {
+		return strings.HasPrefix(o.Operation, "aten::") || strings.Contains(o.Operation, "at::native::")
+	})
 }

@@ -210,12 +210,14 @@ func (b *builder) collect() {
 		}
 	}
 	b.events = make([]event, 0, n)
+	end := int64(-trace.MaxTime)
 	for r := range f.Rows() {
 		if !b.placed(r) {
 			continue
 		}
 		start := f.Start(r)
 		b.origin = min(b.origin, start)
+		end = max(end, f.End(r))
 		if !b.isOnDevice(r) {
 			end := f.End(r)
 			if next, overlaps := b.ends[r]; overlaps { // the host goes on with the next step
@@ -245,7 +247,8 @@ func (b *builder) collect() {
 	for i := range f.Calls {
 		c := &f.Calls[i]
 		p, known := processes[c.Rank]
-		if !known || !matters(c) {
+		isOutside := attrkey.IsRuntime(c.Name) && c.Start > end+1_000*microsecond // of a profiler that stops
+		if !known || !matters(c) || isOutside {
 			continue
 		}
 		b.origin = min(b.origin, c.Start)

@@ -43,6 +43,30 @@ func TestHostsWorkBetweenOperationsWithoutALaunch(t *testing.T) {
 	check.Equal(t, "saved by half of the host's time", int64(35*ms), saved(t, g, "host 0.5x"))
 }
 
+// A call of the runtime far behind the last operation and span, as of a profiler that stops, is no part of the run.
+func TestCallsBehindTheRun(t *testing.T) {
+	const start = int64(1e18)
+	f := trace.New()
+	for i := range int64(10) {
+		at := start + i*20*ms
+		f.Add(op.Record{Entry: &op.Entry{
+			Operation: "prepare", Side: op.SideHost, TraceID: op.TraceID{1}, SpanID: op.SpanID{1, byte(i)},
+			Start: op.Known(at), Duration: ms,
+		}})
+		f.Add(op.Record{Entry: &op.Entry{
+			Operation: "matmul", DeviceID: "cuda:0", TraceID: op.TraceID{1}, ParentSpanID: op.SpanID{1, byte(i)},
+			SpanID: op.SpanID{2, byte(i)}, Launch: op.Known(at + ms/2), Start: op.Known(at + ms), Duration: ms,
+		}})
+	}
+	f.Add(op.Record{Call: &op.Entry{
+		Operation: "cudaDeviceSynchronize", Side: op.SideHost, Start: op.Known(start + 1_000*ms), Duration: ms,
+	}})
+	g := replay.New(f)
+	if got := saved(t, g, "pauses"); got > 9*19*ms {
+		t.Errorf("saved %d ms of a run of 182 ms", got/ms)
+	}
+}
+
 // An operation of the host that synchronizes ends after the work of the device.
 func TestAHostsOperationWaitsForTheDevice(t *testing.T) {
 	g := recordedOf(timed{"matmul", 0, 1_000, 2_000, 50_000}, timed{"deviceSynchronize", op.SideHost, -1, 3_000, 50_000},
