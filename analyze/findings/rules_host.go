@@ -381,9 +381,10 @@ const launchesSoon = 100_000
 
 // launchBound finds devices idle because of late launches by a busy host.
 func (l *list) launchBound() []candidate {
-	var late, idle, gaps int64
+	var late, idle, gaps, queue int64
 	for _, d := range l.IdleCauses.Devices {
 		late += d.Host.SumNS
+		queue += d.Queue.SumNS
 		gaps += d.Host.Count
 		idle += d.Host.SumNS + d.Queue.SumNS + d.Other.SumNS
 	}
@@ -411,12 +412,16 @@ func (l *list) launchBound() []candidate {
 			l.part(late/l.devicesNum), units.Duration(late/max(1, gaps))+" each", units.Plural(gaps/l.devicesNum, "launch"))
 	}
 	f.Evidence = []Evidence{lasts("idle before late launches", late/l.devicesNum), times("operations of the host", n)}
-	f.Try = "fewer and larger launches: CUDA graphs, torch.compile, fused optimizers, larger batches"
+	graphs := "CUDA graphs"
+	if slices.ContainsFunc(l.Input.Models, func(m string) bool { return strings.HasPrefix(m, "AMD ") }) {
+		graphs = "HIP graphs"
+	}
+	f.Try = "fewer and larger launches: " + graphs + ", torch.compile, fused optimizers, larger batches"
 	c := candidate{
 		Finding: f, changes: []replay.Change{{Kind: replay.Host, Factor: 0.5}}, atMost: true, isGeneral: true,
 	}
-	if others > 0 || l.starts().ns > 0 { // half of them is no gain
-		c.limit = late / l.devicesNum
+	if others > 0 || l.starts().ns > 0 || len(l.IdleCauses.Devices) == 1 { // no others wait for this one
+		c.limit = (late + queue) / l.devicesNum
 	}
 	return []candidate{c}
 }
