@@ -108,11 +108,15 @@ func (l *list) bound() Finding {
 	by := l.by
 	by.HostNS -= l.queuedNS
 	by.IdleNS -= l.quietNS + l.betweenNS
+	waited := min(l.outsideNS, l.waitedNS(), by.HostNS)
+	early := min(l.outsideNS-waited, by.IdleNS)
+	by.HostNS -= waited
+	by.IdleNS -= early
 	all := []boundPart{
 		{"compute", by.ComputeNS}, {"communication", by.CommunicationNS}, {"memory", by.MemoryNS},
 		{"other operations", by.OtherNS}, {"the host", by.HostNS}, {"idle time", by.IdleNS},
 		{"waiting in a queue", l.queuedNS}, {"time without a request", l.quietNS},
-		{betweenSteps, l.betweenNS},
+		{betweenSteps, l.betweenNS}, {"work outside the recording", waited + early},
 	}
 	slices.SortStableFunc(all, func(a, b boundPart) int { return cmp.Compare(b.ns, a.ns) })
 	share := func(p boundPart) float64 { return float64(p.ns) / float64(l.whole*l.devicesNum) }
@@ -136,6 +140,19 @@ func (l *list) bound() Finding {
 	f.Text = text + "." + l.detail(by, all[0].name)
 	f.OfNS = op.Known(l.whole)
 	return f
+}
+
+// waitedNS returns the time of the host in operations that mostly wait for a device that runs nothing recorded.
+func (l *list) waitedNS() (ns int64) {
+	if l.outsideNS == 0 || l.byRequest {
+		return 0
+	}
+	for _, h := range l.Extent.Host {
+		if l.isWaiting(h) {
+			ns += h.Longest.HostNS
+		}
+	}
+	return ns
 }
 
 func (l *list) wholeText() string {

@@ -99,6 +99,7 @@ func (l *list) outside() {
 		"before the recording, or left out of it, may run then: it is no idle time to win.",
 		units.Duration(ns), units.Percent(share))
 	f.Rule = "outside"
+	l.outsideNS = ns
 	f.Evidence = []Evidence{lasts("waits without a reason", ns)}
 	l.first = append(l.first, f)
 }

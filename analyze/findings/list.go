@@ -102,6 +102,7 @@ type list struct {
 	// betweenNS between the steps of a loop.
 	by                           path.BoundBy
 	queuedNS, quietNS, betweenNS int64
+	outsideNS                    int64             // the time of work outside the recording
 	queuedIn                     map[string]int64  // queuedNS by span name, not capped
 	ranks                        bool              // several ranks are known
 	names                        map[string]string // of operations, as sentences name them

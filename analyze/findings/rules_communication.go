@@ -314,7 +314,10 @@ const (
 // fasterLink returns the candidate of collectives that run beside the computation and take longer: they save what
 // transfers at the link's rate save. Without a rate, it is at most all of the time.
 func (l *list) fasterLink(collectives *communications, f Finding, removed replay.Saving) candidate {
-	f.Try = "find out which link they use (NCCL_DEBUG=INFO), and send fewer bytes, such as gradients in bfloat16"
+	f.Try = "find out which link they use (NCCL_DEBUG=INFO), and send fewer bytes, such as 32-bit gradients in bfloat16"
+	if c := l.Coverage; c != nil && c.WorldSize.Known && c.Ranks < c.WorldSize.V {
+		f.Try = "record all ranks, as waiting for a slower one looks the same; find out which link they use (NCCL_DEBUG=INFO)"
+	}
 	bus, link := l.busRate()
 	latency := l.latency()
 	if bus <= 0 || link <= 0 || bus > slowLink*link {

@@ -136,7 +136,7 @@ func (l *list) findPauses() (all []candidate) {
 			isPause = computed == 0
 		}
 		isLong := n > 0 && (n <= 2*rounds || h.TimeNS/n >= longPause)
-		if len(l.Extent.Devices) == 0 || !isPause || attrkey.IsInput(h.Operation) || !h.IsOp && hasRule(h.Operation) ||
+		if len(l.Extent.Devices) == 0 || !isPause || l.isLead(h) || attrkey.IsInput(h.Operation) || !h.IsOp && hasRule(h.Operation) ||
 			isOperator(h.Operation) && !l.computes(h, n) || !isLong || l.inFirst(h.Longest) || l.isStartUp(h) {
 			continue
 		}
@@ -217,6 +217,13 @@ func (l *list) lead() []candidate {
 		l.part(ns), strings.Join(names, ", "))
 	f.Try = "prepare the input while the device works on the one before, or on the device"
 	return []candidate{{Finding: f, saving: replay.Saving{NS: ns, HighNS: ns}, atMost: true}}
+}
+
+// isLead reports whether most of a call is before the first operation of a device: lead has it.
+func (l *list) isLead(h timeline.HostTime) bool {
+	_, calls := l.Extent.Lead()
+	isCall := func(c timeline.HostTime) bool { return c.Operation == h.Operation }
+	return !l.byRequest && !h.IsOp && 2*h.Longest.HostNS >= h.TimeNS && slices.ContainsFunc(calls, isCall)
 }
 
 // before finds requests with much time on the host before their first operations, and runs with calls there.
