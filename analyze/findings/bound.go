@@ -172,16 +172,7 @@ func (l *list) wholeText() string {
 func (l *list) detail(by path.BoundBy, largest string) string {
 	switch largest {
 	case "the host":
-		var mostly []string
-		for _, h := range l.hostParts() {
-			if len(mostly) < 2 && 10*h.ns >= by.HostNS {
-				mostly = append(mostly, l.named(h.name)+" ("+units.Duration(h.ns)+")")
-			}
-		}
-		text := ""
-		if len(mostly) > 0 {
-			text = " The host was mostly in " + strings.Join(mostly, " and ") + "."
-		}
+		text := l.mostlyIn(by.HostNS)
 		if !l.byRequest && len(l.Extent.Devices) > 0 {
 			worked := units.Duration((l.whole*l.devicesNum - by.HostNS - by.IdleNS) / l.devicesNum)
 			if l.devicesNum > 1 {
@@ -215,6 +206,20 @@ func (l *list) detail(by path.BoundBy, largest string) string {
 		}
 	}
 	return fmt.Sprintf(" %s of %s ran.", units.Plural(l.Total.Count, "operation"), units.Plural(int64(names), "name"))
+}
+
+// mostlyIn names the operations with most of the host's time, "" without any of a tenth.
+func (l *list) mostlyIn(hostNS int64) string {
+	var mostly []string
+	for _, h := range l.hostParts() {
+		if len(mostly) < 2 && h.ns > 0 && 10*h.ns >= hostNS {
+			mostly = append(mostly, l.named(h.name)+" ("+units.Duration(h.ns)+")")
+		}
+	}
+	if len(mostly) == 0 {
+		return ""
+	}
+	return " The host was mostly in " + strings.Join(mostly, " and ") + "."
 }
 
 // launchedBy names the main launchers of device work, "" without known operators.

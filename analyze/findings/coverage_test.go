@@ -34,6 +34,10 @@ func TestMissingWorkComesFirst(t *testing.T) {
 			"24 of 40 launches have no operation in the recording.",
 			"The bound is not known, because work is missing: 5 operations took 100 ns in all.",
 		}},
+		{"a capture", launch.Coverage{Launches: 40, LaunchesCaptured: 12}, nil, "coverage", []string{
+			"12 of 40 launches were captured into a graph and did not run.",
+			"The bound is not known, because work is missing: 5 operations took 100 ns in all.",
+		}},
 		{"lost launches of a busy device", launch.Coverage{Launches: 40, LaunchesWithoutOperation: 4}, nil, "coverage",
 			[]string{
 				"4 of 40 launches have no operation in the recording.",

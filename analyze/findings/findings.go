@@ -118,7 +118,11 @@ func (l *list) withoutTimes() {
 	} else if l.Total.Count > 0 {
 		text += ": " + units.Plural(l.Total.Count, "operation") + " took " + units.Duration(l.Total.SumNS) + " in all"
 	}
-	l.first = append(l.first, says(Bound, Where{Section: "devices"}, "%s.", text))
+	text += "."
+	if l.Total.Count == 0 { // the host's part is known
+		text += l.mostlyIn(by.HostNS)
+	}
+	l.first = append(l.first, says(Bound, Where{Section: "devices"}, "%s", text))
 	l.all = append(l.all, engineFindings(l.Engines, false)...)
 	l.first = append(l.first, l.failed...)
 	l.sort()

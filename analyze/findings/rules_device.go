@@ -108,7 +108,12 @@ func (l *list) slowCopies() (all []candidate) {
 				units.Plural(o.Count, "copy"), l.part(o.SumNS/l.devicesNum))
 			f.Rule = "copy_overlap"
 			f.Try = "copy on a stream of its own while the device computes, or leave the data on the device"
-			all = append(all, candidate{Finding: f, changes: change(replay.Overlap, o.Operation), atMost: true})
+			kind := replay.Overlap
+			if l.by.MemoryNS > 2*l.by.ComputeNS { // little of it fits beside the computation
+				f.Try = "leave the data on the device, such as weights that are copied again and again"
+				kind = replay.Remove
+			}
+			all = append(all, candidate{Finding: f, changes: change(kind, o.Operation), atMost: true})
 		case handOvers[o.Operation]:
 			f := says(&o, "Requests wait for %s between their executions: %s take %s.", l.named(o.Operation),
 				units.Plural(o.Count, "copy"), units.Duration(o.SumNS))

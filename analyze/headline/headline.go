@@ -246,7 +246,7 @@ func (h *Headline) runText(f *Facts, device string, spanNS int64) string {
 func (h *Headline) peakText(usesPeaks bool) string {
 	if !h.ShareOfPeak.Known {
 		unknown := slices.DeleteFunc(slices.Clone(h.Models), func(m string) bool { return peaks.OfModel(m) != nil })
-		if len(unknown) == 0 || usesPeaks {
+		if len(unknown) == 0 || usesPeaks || h.Operations == 0 {
 			return ""
 		}
 		return "No peak is known for " + termtext.Clean(strings.Join(unknown, ", ")) + "; -peaks states one."

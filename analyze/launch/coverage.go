@@ -143,7 +143,7 @@ func (c *Coverage) countSteps(f *trace.Forest, rows []int32) {
 func (c *Coverage) Doubtful() bool {
 	isPart := func(n, all int64) bool { return n > 0 && 100*n >= 3*all }
 	return isPart(c.LaunchesWithoutOperation, c.Launches) || isPart(c.GraphReplays-c.GraphReplaysWhole, c.GraphReplays) ||
-		2*c.LaunchesCaptured > c.Launches
+		4*c.LaunchesCaptured > c.Launches
 }
 
 // Text describes the missing work in one sentence, or returns "".
