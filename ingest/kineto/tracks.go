@@ -51,7 +51,7 @@ var trackRows = []track{
 
 // Types of Ascend's tasks that are no operations, and copies.
 var (
-	waitTasks = regexp.MustCompile(`EVENT|NOTIFY|WAIT|CAPTURE|PLACE_HOLDER|MAINTENANCE|CREATE_STREAM|PROFILING`)
+	waitTasks = regexp.MustCompile(`EVENT|NOTIFY|WAIT|CAPTURE|PLACE_HOLDER|MAINTENANCE|CREATE_STREAM|PROFILING|TIMEOUT_SET`)
 	copyTasks = regexp.MustCompile(`MEMCPY|SDMA|PCIE_DMA`)
 )
 
@@ -116,6 +116,17 @@ func (t *tracks) of(e *traceevent.Event) (p place) {
 	return remember(&t.places, string(t.key), p)
 }
 
+// unnamed returns the place of an event of Ascend's hardware before the names, as msprof writes them.
+func unnamed(e *traceevent.Event) (p place) {
+	if len(e.Category) > 0 || !bytes.Contains(e.Args, []byte(`"Task Type"`)) {
+		return p
+	}
+	p.track = &trackRows[len(trackRows)-1]
+	p.device = op.Known(parseInt([]byte(numberOf(e.PID))).V & 31)
+	p.stream = cmp.Or(parseInt([]byte(numberOf(e.TID))), op.Known(-1))
+	return p
+}
+
 // order returns the number of a process or thread in a list, -1 in a long one.
 func (t *tracks) order(list, key string) op.Int {
 	if all := t.orders[list]; !slices.Contains(all, key) && len(all) < 1<<10 {
@@ -127,6 +138,9 @@ func (t *tracks) order(list, key string) op.Int {
 // placed takes an event of another profiler and reports whether its track is known.
 func (r *reader) placed(e *traceevent.Event) bool {
 	p := r.tracks.of(e)
+	if p.track == nil {
+		p = unnamed(e)
+	}
 	if p.track == nil {
 		return false
 	}

@@ -205,3 +205,21 @@ func TestTextsOfRocprof(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// msprof writes the names of processes and streams behind their events.
+func TestNamesOfAscendBehindEvents(t *testing.T) {
+	task := func(kind, pid, stream, ts string) string {
+		return `{"args":{"Task Type":"` + kind + `"},"dur":80.5,"name":"main","ph":"X","pid":` + pid + `,"tid":` + stream +
+			`,"ts":"` + ts + `"},`
+	}
+	trace := `[` + task("PROFILING_ENABLE", "64", "4", "1.5") + task("TASK_TIMEOUT_SET", "64", "4", "2.5") +
+		task("MIX_AIC", "64", "6", "90.5") + task("AI_CORE", "65", "6", "190.5") +
+		`{"args":{"name":"Ascend Hardware"},"name":"process_name","ph":"M","pid":64,"tid":0},` +
+		`{"args":{"name":"Stream 7"},"name":"thread_name","ph":"M","pid":64,"tid":6},` +
+		strings.TrimSuffix(task("AI_CORE", "64", "6", "290.5"), ",") + `]`
+	got := sums(kineto.Records(strings.NewReader(trace), "trace", nil))
+	want := []string{"npu:0 6 compute 1 80500", "npu:0 7 compute 1 80500", "npu:1 6 compute 1 80500", "skipped runtime_call 2 0"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
