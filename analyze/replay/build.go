@@ -236,6 +236,8 @@ func (b *builder) collect() {
 			b.g.count[afterLaunch].Broken++
 		}
 	}
+	const much = 10 // of the run
+	last := end + max(1_000*microsecond, (end-b.origin)/much)
 	processes := make(map[op.Int]int32) // by rank
 	for number, p := range f.Processes() {
 		if rank := f.Names.Lanes.Values[number].Device.Rank; number > 0 {
@@ -247,7 +249,7 @@ func (b *builder) collect() {
 	for i := range f.Calls {
 		c := &f.Calls[i]
 		p, known := processes[c.Rank]
-		isOutside := attrkey.IsRuntime(c.Name) && c.Start > end+1_000*microsecond // of a profiler that stops
+		isOutside := attrkey.IsRuntime(c.Name) && c.Start > last // of a profiler that stops
 		if !known || !matters(c) || isOutside {
 			continue
 		}
