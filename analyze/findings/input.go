@@ -177,7 +177,7 @@ func (in *Input) isRecording() bool {
 var profiled = map[string]string{
 	"chrome": "those of PyTorch, JAX, TensorFlow, rocprof, unitrace and Ascend are known by their categories and processes, " +
 		"others by the argument tensor.op.name.",
-	"nsys": "the export has neither kernels, copies nor ranges. Record with nsys profile --trace=cuda,nvtx; its " +
+	"nsys": "the export has no kernels, copies or ranges. Record with nsys profile --trace=cuda,nvtx; its " +
 		"diagnostics say why a device is missing.",
 }
 

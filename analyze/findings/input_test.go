@@ -39,7 +39,7 @@ func TestEmptyInputNamesItsCause(t *testing.T) {
 		},
 		{
 			"runtime calls", findings.Input{Files: 1, Bytes: 9, Spans: 2, Formats: []string{"nsys"}},
-			"2 spans came in, none of them an operation: the export has neither kernels, ",
+			"2 spans came in, none of them an operation: the export has no kernels, ",
 		},
 		{
 			"filtered",
