@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/findings/internal/empty"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/suspects"
 	"github.com/optrace/optrace/internal/text/units"
@@ -166,60 +167,12 @@ func (l *list) suspect() {
 	l.note(found, doubt)
 }
 
-// isRecording reports whether every file with a known format has one written by an exporter.
-func (in *Input) isRecording() bool {
-	return !slices.ContainsFunc(in.Formats, func(name string) bool {
-		return name != "entries-jsonl" && name != "otlp-json" && name != "otlp-proto"
-	})
-}
-
-// profiled says what the operations of profilers are, by the format.
-var profiled = map[string]string{
-	"chrome": "those of PyTorch, JAX, TensorFlow, rocprof, unitrace and Ascend are known by their categories and processes, " +
-		"others by the argument tensor.op.name.",
-	"nsys": "the export has no kernels, copies or ranges. Record with nsys profile --trace=cuda,nvtx; its " +
-		"diagnostics say why a device is missing.",
-}
-
 // emptyInput explains an input without operations, and how to record some.
 func emptyInput(in *Input) Finding {
-	if n := in.SkippedBy[string(op.SkipFiltered)]; n > 0 {
-		return Finding{
-			Kind: Nothing, Text: units.Plural(n, "operation") + " came in, and none of them is what is asked for.",
-		}
+	e := empty.Input{
+		Filtered: in.SkippedBy[string(op.SkipFiltered)], Formats: in.Formats, Spans: in.Spans,
+		IsEmpty: in.Files > 0 && in.Spans+in.Malformed == 0 && len(in.SkippedBy) == 0,
 	}
-	if in.Files > 0 && in.Spans+in.Malformed == 0 && len(in.SkippedBy) == 0 && in.isRecording() {
-		text := "The input is empty: the program ended before anything was flushed."
-		if len(in.Formats) > 0 {
-			text = "The recording holds no operations: the program ended before any were flushed, or recorded none."
-		}
-		return Finding{
-			Kind:  Nothing,
-			Text:  text + " Call Shutdown before os.Exit or log.Fatal, and use optrace.WithSignals for signals.",
-			Where: Where{Command: "optrace doctor"},
-		}
-	}
-	if in.Spans == 0 && slices.Contains(in.Formats, "chrome") {
-		return Finding{
-			Kind: Nothing, Where: Where{Command: "optrace doctor"},
-			Text: "The profile has no event with a duration: it ended, or its schedule was inactive, before the work.",
-		}
-	}
-	if len(in.Formats) == 1 && in.Spans > 0 && profiled[in.Formats[0]] != "" {
-		return Finding{
-			Kind: Nothing, Where: Where{Command: "optrace doctor"},
-			Text: units.Plural(in.Spans, "span") + " came in, none of them an operation: " + profiled[in.Formats[0]],
-		}
-	}
-	text := "Nothing came in."
-	if in.Spans > 0 {
-		text = units.Plural(in.Spans, "span") + " came in, none of them an operation: " +
-			"operations have the attribute tensor.op.name, or come from a profiler."
-	}
-	return Finding{
-		Kind: Nothing,
-		Text: text + " Record with optrace.NewFileExporter and run optrace report ops.jsonl, or run optrace serve and " +
-			"set OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318.",
-		Where: Where{Command: "optrace serve"},
-	}
+	text, command := e.Explain()
+	return Finding{Kind: Nothing, Text: text, Where: Where{Command: command}}
 }

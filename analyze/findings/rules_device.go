@@ -7,13 +7,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/findings/internal/copies"
+	"github.com/optrace/optrace/analyze/findings/internal/fusible"
 	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
 	"github.com/optrace/optrace/analyze/findings/internal/layers"
 	"github.com/optrace/optrace/analyze/internal/selection"
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/replay"
-	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
@@ -79,7 +80,7 @@ func (l *list) slowCopies() (all []candidate) {
 		f.Try = "pin the host's memory, and copy without blocking on a stream of its own"
 		all = append(all, candidate{Finding: f, changes: changes})
 	}
-	handOvers := l.handOvers()
+	handOvers := copies.HandOvers(l.Forest)
 	link := cmp.Or(l.linkRate(), linkRate)
 	for _, o := range l.onDevices(op.KindMemory) {
 		isPageable := slices.ContainsFunc(pageable, func(p profile.Operation) bool { return p.Operation == o.Operation })
@@ -93,7 +94,7 @@ func (l *list) slowCopies() (all []candidate) {
 			all = append(all, candidate{
 				Finding: f, changes: []replay.Change{{Kind: replay.Rate, Select: o.Operation, Factor: link}}, atMost: true,
 			})
-		case isPageable, isMigration(o.Operation):
+		case isPageable, copies.IsMigration(o.Operation):
 		case l.byRequest && strings.Contains(o.Operation, "DtoH") && len(l.Forest.Executions.List) > 0:
 			f := says(&o, "Steps copy results to the host: %s take %s.", units.Plural(o.Count, "copy"), units.Duration(o.SumNS))
 			f.Try = "sample on the device, and copy the tokens only"
@@ -114,7 +115,7 @@ func (l *list) slowCopies() (all []candidate) {
 				kind = replay.Remove
 			}
 			all = append(all, candidate{Finding: f, changes: change(kind, o.Operation), atMost: true})
-		case handOvers[o.Operation]:
+		case l.byRequest && handOvers[o.Operation]:
 			f := says(&o, "Requests wait for %s between their executions: %s take %s.", l.named(o.Operation),
 				units.Plural(o.Count, "copy"), units.Duration(o.SumNS))
 			f.Rule = "copy_overlap"
@@ -123,29 +124,6 @@ func (l *list) slowCopies() (all []candidate) {
 		}
 	}
 	return all
-}
-
-// handOvers returns the names of operations that are of requests with shared executions and in none of these, such as
-// the transfer between an engine for prompts and one for tokens.
-func (l *list) handOvers() map[string]bool {
-	f := l.Forest
-	if f == nil || !l.byRequest || len(f.Executions.List) == 0 {
-		return nil
-	}
-	served := make(map[int32]bool)
-	for i := range f.Executions.List {
-		for _, r := range f.Executions.List[i].Requests {
-			served[r] = true
-		}
-	}
-	owner := f.RequestOwners()
-	names := make(map[string]bool)
-	for _, r := range f.Devices.ByStart {
-		name := f.RowName(r)
-		before, known := names[name]
-		names[name] = (before || !known) && f.ExecutionOf(r, owner) == trace.NoExecution && served[owner[r]]
-	}
-	return names
 }
 
 // plainCores matches kernels for products of 32-bit numbers without tensor cores.
@@ -318,7 +296,7 @@ func (l *list) findElementwise() []candidate {
 			ns += o.SumNS
 		}
 	}
-	changes, most, runs, tensors := l.fusible()
+	changes, most, runs, tensors := fusible.Find(l.Forest, l.Operations, maxChanges)
 	if ns/l.devicesNum < l.whole/much && (runs == 0 || most/l.devicesNum < l.whole/much) {
 		return nil
 	}
@@ -338,48 +316,6 @@ func (l *list) findElementwise() []candidate {
 		c.saving.HighNS = max(c.saving.NS, min(c.saving.HighNS, c.most))
 	}
 	return []candidate{c}
-}
-
-// fusible returns the changes that replace each run of elementwise operations by one kernel, and the time of the runs
-// beyond the longest operation on the same data. If most of it is in runs through tensors one by one, it counts them.
-func (l *list) fusible() (changes []replay.Change, most, runs, tensors int64) {
-	changes = change(replay.Fuse, replay.Elementwise)
-	f := l.Forest
-	if f == nil {
-		return changes, 0, 0, 0
-	}
-	rows := slices.DeleteFunc(slices.Clone(f.Devices.ByStart), func(r int32) bool {
-		return !f.CountsInSums(r) || !f.IsDeviceSide(r)
-	})
-	gone, more := make(map[string]int64), make(map[string]int64) // a replay leaves the longest, and a kernel takes more
-	inTensors := int64(0)
-	for run := range selection.Runs(f, rows, selection.ElementwiseRun(f)) {
-		fused, least, n := selection.Fused(f, run)
-		longest := slices.MaxFunc(run, func(a, b int32) int { return cmp.Compare(f.Duration(a), f.Duration(b)) })
-		for _, r := range run {
-			gone[f.RowName(r)] += f.Duration(r)
-		}
-		gone[f.RowName(longest)] -= f.Duration(longest)
-		more[f.RowName(longest)] += max(0, fused-f.Duration(longest))
-		first, last := run[0], run[len(run)-1]
-		ns := max(0, f.End(last)-f.Start(first)-least, f.Launched(last)-f.Launch(first)-least)
-		if most += ns; n > 0 {
-			runs++
-			tensors += n
-			inTensors += ns
-		}
-	}
-	if 2*inTensors < most {
-		runs = 0
-	}
-	for i := range l.Operations {
-		o := &l.Operations[i]
-		if ns := more[o.Operation]; o.Side == "" && ns > 0 && len(changes) < maxChanges {
-			factor := 1 + float64(ns)/float64(max(1, o.SumNS-gone[o.Operation]))
-			changes = append(changes, replay.Change{Kind: replay.Scale, Select: o.Operation, Factor: factor})
-		}
-	}
-	return changes, most, runs, tensors
 }
 
 // rooflines finds operations below half of their peak.

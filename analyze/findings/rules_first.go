@@ -1,12 +1,11 @@
 package findings
 
 import (
-	"cmp"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
+	"github.com/optrace/optrace/analyze/findings/internal/stepload"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/steps"
@@ -26,7 +25,7 @@ func (l *list) likeFirst() *steps.First {
 	if first == nil {
 		return nil
 	}
-	works := l.stepWorks()
+	works := stepload.Of(l.Forest, l.Steps)
 	work := works[first.Row.StartNS.V]
 	var like []int64
 	for i := range l.Steps {
@@ -46,39 +45,6 @@ func (l *list) likeFirst() *steps.First {
 	found.MedianNS = sketch.Median(like)
 	found.Others = len(like)
 	return &found
-}
-
-// stepWorks returns the mean FLOPs of the operations of each step, or else their mean output elements, by the start of
-// the step. A first step may repeat operations to tune them, so that the sum says less.
-func (l *list) stepWorks() map[int64]float64 {
-	f := l.Forest
-	works := make(map[int64]float64)
-	if f == nil {
-		return works
-	}
-	rows := slices.DeleteFunc(slices.Clone(l.Steps), func(s steps.Row) bool { return !s.StartNS.Known })
-	slices.SortStableFunc(rows, func(a, b steps.Row) int { return cmp.Compare(a.StartNS.V, b.StartNS.V) })
-	sums := make([]struct{ flops, elements, n float64 }, len(rows))
-	hasFLOPs := false
-	for _, r := range f.Devices.ByStart {
-		start := f.Start(r)
-		i := sort.Search(len(rows), func(i int) bool { return rows[i].StartNS.V > start }) - 1
-		if i < 0 || start > rows[i].StartNS.V+rows[i].WallNS.V || f.Kind(r) != op.KindCompute {
-			continue
-		}
-		sums[i].flops += float64(f.Flops(r))
-		sums[i].elements += float64(f.Elements(r))
-		sums[i].n++
-		hasFLOPs = hasFLOPs || f.Flops(r) > 0
-	}
-	for i, s := range sums {
-		of := s.elements
-		if hasFLOPs {
-			of = s.flops
-		}
-		works[rows[i].StartNS.V] = of / max(1, s.n)
-	}
-	return works
 }
 
 // isStartUp reports whether the first call of an operation of the host keeps the device waiting, and later calls do not,

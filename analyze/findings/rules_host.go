@@ -7,10 +7,8 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
-	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/replay"
-	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/sequences"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
@@ -171,30 +169,15 @@ func (l *list) slowCalls() (all []candidate) {
 		return nil
 	}
 	const rare, longer, few = 10, 8, 2
-	owners, calls := f.RequestOwners(), make(map[string][]int64)
-	for r := range f.Rows() {
-		isPlaced := f.Flags(r)&(trace.FlagOp|trace.FlagStart|trace.FlagDuplicate) == trace.FlagStart
-		if isPlaced && f.Tree.Parent[r] != trace.NoRow && f.ExecutionOf(r, owners) == trace.NoExecution &&
-			len(f.Tree.Children(r)) == 0 && !requests.IsWait(f.RowName(r)) {
-			calls[f.RowName(r)] = append(calls[f.RowName(r)], f.Duration(r))
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(calls)) {
-		usual := sketch.Median(calls[name])
-		var n, ns int64
-		for _, took := range calls[name] {
-			if took > longer*usual {
-				n++
-				ns += took
-			}
-		}
-		if n < few || rare*n > int64(len(calls[name])) || !l.enough(ns-n*usual) {
+	for _, x := range hostcalls.SlowOnes(f, longer) {
+		name, usual, n, ns := x.Name, x.Usual, x.Count, x.Sum
+		if n < few || rare*n > x.All || !l.enough(ns-n*usual) {
 			continue
 		}
 		c := candidate{changes: change(replay.Typical, name), atMost: true}
 		c.Finding = says(HostGap, Where{Section: "critical_path", Operation: name},
 			"%s takes %s in the mean %s of %s, and %s at the median, while requests wait.", l.named(name),
-			units.Duration(ns/n), units.Count(n), units.Plural(int64(len(calls[name])), "time"), units.Duration(usual))
+			units.Duration(ns/n), units.Count(n), units.Plural(x.All, "time"), units.Duration(usual))
 		c.Evidence = []Evidence{about("operation", name), times("slow calls", n), lasts("in them", ns), lasts("median", usual)}
 		c.Try = "look for what stops it now and then: a lock, a compaction, a retry, garbage collection"
 		all = append(all, c)
@@ -453,27 +436,8 @@ func (l *list) shortOperations() []candidate {
 	f.Evidence = []Evidence{times("operations in short runs", l.Sequences.RunOperations), lasts("gaps", gaps/l.devicesNum)}
 	f.Try = "fuse them into one kernel, or launch them as a graph"
 	return []candidate{{
-		Finding: f, changes: change(replay.Fuse, replay.ShortRuns), atMost: !l.timesLaunches(), isGeneral: true,
+		Finding: f, changes: change(replay.Fuse, replay.ShortRuns), atMost: !hostcalls.TimesLaunches(l.Forest), isGeneral: true,
 	}}
-}
-
-// timesLaunches reports whether most operations of devices state how long their launch took. Without that, nobody knows
-// how much of the host's time before a launch a fused one saves.
-func (l *list) timesLaunches() bool {
-	f := l.Forest
-	if f == nil {
-		return false
-	}
-	var timed, all int
-	for r := range f.Rows() {
-		if f.CountsInSums(r) && f.IsDeviceSide(r) {
-			all++
-			if f.Has(r, trace.FlagLaunch) && f.Launched(r) > f.Launch(r) {
-				timed++
-			}
-		}
-	}
-	return 2*timed > all
 }
 
 func (l *list) each(what string) string {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/model/attrkey"
@@ -269,4 +271,53 @@ func Forwards(f *trace.Forest) (n, reduced int64) {
 		}
 	}
 	return n, int64(len(seen))
+}
+
+// TimesLaunches reports whether most operations of devices state how long their launch took. Without that, nobody knows
+// how much of the host's time before a launch a fused one saves.
+func TimesLaunches(f *trace.Forest) bool {
+	if f == nil {
+		return false
+	}
+	var timed, all int
+	for r := range f.Rows() {
+		if f.CountsInSums(r) && f.IsDeviceSide(r) {
+			all++
+			if f.Has(r, trace.FlagLaunch) && f.Launched(r) > f.Launch(r) {
+				timed++
+			}
+		}
+	}
+	return 2*timed > all
+}
+
+// Slow sums up the calls of a name that take many times the usual time.
+type Slow struct {
+	Name       string
+	Count, Sum int64
+	Usual, All int64 // the median and the number of all calls of the name
+}
+
+// SlowOnes returns the spans of requests, with nothing below them and no queue, that take some times the median of their
+// name, by name.
+func SlowOnes(f *trace.Forest, longer int64) (all []Slow) {
+	owners, calls := f.RequestOwners(), make(map[string][]int64)
+	for r := range f.Rows() {
+		isPlaced := f.Flags(r)&(trace.FlagOp|trace.FlagStart|trace.FlagDuplicate) == trace.FlagStart
+		if isPlaced && f.Tree.Parent[r] != trace.NoRow && f.ExecutionOf(r, owners) == trace.NoExecution &&
+			len(f.Tree.Children(r)) == 0 && !requests.IsWait(f.RowName(r)) {
+			calls[f.RowName(r)] = append(calls[f.RowName(r)], f.Duration(r))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(calls)) {
+		s := Slow{Name: name, Usual: sketch.Median(calls[name]), All: int64(len(calls[name]))}
+		for _, took := range calls[name] {
+			if took > longer*s.Usual {
+				s.Count++
+				s.Sum += took
+			}
+		}
+		all = append(all, s)
+	}
+	return all
 }

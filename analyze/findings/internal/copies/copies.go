@@ -1,0 +1,53 @@
+// Package copies tells kinds of copies of devices apart.
+package copies
+
+import (
+	"strings"
+
+	"github.com/optrace/optrace/analyze/trace"
+)
+
+// IsMigration reports whether a copy moves pages of unified memory, by its name in traces of Nsight Systems.
+func IsMigration(name string) bool { return strings.HasPrefix(name, "Memcpy Unified ") }
+
+// Migrations returns the time of migrations while a device runs nothing else, and the idle time between two of them.
+func Migrations(f *trace.Forest) (exposed, between int64) {
+	for _, rows := range f.Devices.All() {
+		busy, wasMigration := int64(0), false // until when, and by which kind of operation
+		for i, r := range rows {
+			is := IsMigration(f.RowName(r))
+			if i > 0 && is && wasMigration {
+				between += max(0, f.Start(r)-busy)
+			}
+			if is {
+				exposed += max(0, f.End(r)-max(f.Start(r), busy))
+			}
+			if f.End(r) > busy {
+				busy, wasMigration = f.End(r), is
+			}
+		}
+	}
+	return exposed, between
+}
+
+// HandOvers returns the names of operations that are of requests with shared executions and in none of these, such as
+// the transfer between an engine for prompts and one for tokens.
+func HandOvers(f *trace.Forest) map[string]bool {
+	if f == nil || len(f.Executions.List) == 0 {
+		return nil
+	}
+	served := make(map[int32]bool)
+	for i := range f.Executions.List {
+		for _, r := range f.Executions.List[i].Requests {
+			served[r] = true
+		}
+	}
+	owner := f.RequestOwners()
+	names := make(map[string]bool)
+	for _, r := range f.Devices.ByStart {
+		name := f.RowName(r)
+		before, known := names[name]
+		names[name] = (before || !known) && f.ExecutionOf(r, owner) == trace.NoExecution && served[owner[r]]
+	}
+	return names
+}

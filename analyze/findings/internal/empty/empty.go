@@ -1,0 +1,58 @@
+// Package empty explains inputs without operations.
+package empty
+
+import (
+	"slices"
+
+	"github.com/optrace/optrace/internal/text/units"
+)
+
+// Input describes an input without operations.
+type Input struct {
+	// Filtered counts operations that are not what is asked for.
+	Filtered, Spans int64
+	Formats         []string
+	// IsEmpty is set for files without any record.
+	IsEmpty bool
+}
+
+// isRecording reports whether every file with a known format has one written by an exporter.
+func (in *Input) isRecording() bool {
+	return !slices.ContainsFunc(in.Formats, func(name string) bool {
+		return name != "entries-jsonl" && name != "otlp-json" && name != "otlp-proto"
+	})
+}
+
+// profiled says what the operations of profilers are, by the format.
+var profiled = map[string]string{
+	"chrome": "those of PyTorch, JAX, TensorFlow, rocprof, unitrace and Ascend are known by their categories and " +
+		"processes, others by the argument tensor.op.name.",
+	"nsys": "the export has no kernels, copies or ranges. Record with nsys profile --trace=cuda,nvtx; its " +
+		"diagnostics say why a device is missing.",
+}
+
+// Explain says why there are no operations, and how to record some. The command may be "".
+func (in *Input) Explain() (text, command string) {
+	const doctor = "optrace doctor"
+	came := units.Plural(in.Spans, "span") + " came in, none of them an operation: "
+	switch {
+	case in.Filtered > 0:
+		return units.Plural(in.Filtered, "operation") + " came in, and none of them is what is asked for.", ""
+	case in.IsEmpty && in.isRecording():
+		text = "The input is empty: the program ended before anything was flushed."
+		if len(in.Formats) > 0 {
+			text = "The recording holds no operations: the program ended before any were flushed, or recorded none."
+		}
+		return text + " Call Shutdown before os.Exit or log.Fatal, and use optrace.WithSignals for signals.", doctor
+	case in.Spans == 0 && slices.Contains(in.Formats, "chrome"):
+		return "The profile has no event with a duration: it ended, or its schedule was inactive, before the work.", doctor
+	case len(in.Formats) == 1 && in.Spans > 0 && profiled[in.Formats[0]] != "":
+		return came + profiled[in.Formats[0]], doctor
+	case in.Spans > 0:
+		text = came + "operations have the attribute tensor.op.name, or come from a profiler."
+	default:
+		text = "Nothing came in."
+	}
+	return text + " Record with optrace.NewFileExporter and run optrace report ops.jsonl, or run optrace serve and " +
+		"set OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318.", "optrace serve"
+}

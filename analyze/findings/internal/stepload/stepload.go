@@ -1,0 +1,44 @@
+// Package stepload compares the work of steps.
+package stepload
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"github.com/optrace/optrace/analyze/steps"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
+)
+
+// Of returns the mean FLOPs of the operations of each step, or else their mean output elements, by the start of
+// the step. A first step may repeat operations to tune them, so that the sum says less.
+func Of(f *trace.Forest, all []steps.Row) map[int64]float64 {
+	works := make(map[int64]float64)
+	if f == nil {
+		return works
+	}
+	rows := slices.DeleteFunc(slices.Clone(all), func(s steps.Row) bool { return !s.StartNS.Known })
+	slices.SortStableFunc(rows, func(a, b steps.Row) int { return cmp.Compare(a.StartNS.V, b.StartNS.V) })
+	sums := make([]struct{ flops, elements, n float64 }, len(rows))
+	hasFLOPs := false
+	for _, r := range f.Devices.ByStart {
+		start := f.Start(r)
+		i := sort.Search(len(rows), func(i int) bool { return rows[i].StartNS.V > start }) - 1
+		if i < 0 || start > rows[i].StartNS.V+rows[i].WallNS.V || f.Kind(r) != op.KindCompute {
+			continue
+		}
+		sums[i].flops += float64(f.Flops(r))
+		sums[i].elements += float64(f.Elements(r))
+		sums[i].n++
+		hasFLOPs = hasFLOPs || f.Flops(r) > 0
+	}
+	for i, s := range sums {
+		of := s.elements
+		if hasFLOPs {
+			of = s.flops
+		}
+		works[rows[i].StartNS.V] = of / max(1, s.n)
+	}
+	return works
+}
