@@ -60,7 +60,8 @@ func TestBoundOutsideTheRecording(t *testing.T) {
 		r.launch("aten::mm", "gemm", op.KindCompute, ms)
 	}
 	all := found(t, r.records...)
-	if len(all) < 2 || all[0].Rule != "outside" || !strings.HasPrefix(all[1].Text, "The bound is work outside the recording: 7") {
+	const says = "The bound is work outside the recording: 7"
+	if len(all) < 2 || all[0].Rule != "outside" || !strings.HasPrefix(all[1].Text, says) {
 		t.Errorf("%+v", all)
 	}
 }

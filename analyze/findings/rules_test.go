@@ -214,7 +214,7 @@ func TestRules(t *testing.T) {
 				r.launch("aten::mm", "gemm", op.KindCompute, ms)
 				r.at = r.free
 			})},
-		{"pages that move when they are touched", "migrations", "20 migrations move 20.0 MiB, 1.00 MiB each, in 20.0 ms, with 38.0 ms",
+		{"pages that move when they are touched", "migrations", "20.0 MiB, 1.00 MiB each, in 20.0 ms, with 38.0 ms",
 			repeat(func(r *run, _ int) {
 				r.free += 2 * ms
 				e := r.add(op.Entry{
@@ -487,7 +487,7 @@ func TestAValueReadForEachToken(t *testing.T) {
 	}
 }
 
-// Start-up is no late launch: the gain is at most the other idle time, and a short loop behind a long start is launch bound.
+// Start-up is no late launch: a short loop behind a long start is launch bound, and gains its own idle time at most.
 func TestLaunchBoundBehindALongStart(t *testing.T) {
 	const ms = 1_000_000
 	var r run

@@ -192,7 +192,8 @@ func TestTextsOfRocprof(t *testing.T) {
 	trace := `{"traceEvents":[{},{"args":{"name":"COPY"},"ph":"M","pid":1,"name":"process_name"},
 		{"args":{"name":"GPU2"},"ph":"M","pid":8,"name":"process_name"},
 		{"args":{"name":"CPU HIP API"},"ph":"M","pid":2,"name":"process_name"},
-		{"ph":"X","name":"hipLaunchKernel","pid":"2","tid":"7","ts":"100","dur":"3","args":{"BeginNs":"100900","EndNs":"104100"}},
+		{"ph":"X","name":"hipLaunchKernel","pid":"2","tid":"7","ts":"100","dur":"3",
+			"args":{"BeginNs":"100900","EndNs":"104100"}},
 		{"ph":"X","name":"CopyHostToDevice","pid":"1","tid":"1","ts":"110","dur":"8",
 			"args":{"BeginNs":"110126","EndNs":"118606","dev-id":"2","queue-id":"0"}},
 		{"ph":"X","name":"k","pid":"8","tid":"1","ts":"120","dur":"5",
@@ -218,7 +219,9 @@ func TestNamesOfAscendBehindEvents(t *testing.T) {
 		`{"args":{"name":"Stream 7"},"name":"thread_name","ph":"M","pid":64,"tid":6},` +
 		strings.TrimSuffix(task("AI_CORE", "64", "6", "290.5"), ",") + `]`
 	got := sums(kineto.Records(strings.NewReader(trace), "trace", nil))
-	want := []string{"npu:0 6 compute 1 80500", "npu:0 7 compute 1 80500", "npu:1 6 compute 1 80500", "skipped runtime_call 2 0"}
+	want := []string{
+		"npu:0 6 compute 1 80500", "npu:0 7 compute 1 80500", "npu:1 6 compute 1 80500", "skipped runtime_call 2 0",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
