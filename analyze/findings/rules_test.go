@@ -218,7 +218,7 @@ func TestRules(t *testing.T) {
 			repeat(func(r *run, _ int) {
 				r.free += 2 * ms
 				e := r.add(op.Entry{
-					Operation: "Memcpy Unified DtoH", Kind: op.KindMemory, DeviceID: "cuda:0", Stream: op.Known(int64(0)),
+					Operation: "Memcpy Unified DtoH", Kind: op.KindMemory, DeviceID: "cuda:0",
 				}, r.free, ms)
 				e.MemoryBytes = op.Known(int64(1 << 20))
 				r.free += ms
@@ -511,7 +511,8 @@ func TestAdviceForTheGeneration(t *testing.T) {
 		"NVIDIA RTX A4500": "allow TF32, or use bfloat16 or float16 (automatic mixed precision)",
 	} {
 		var r run
-		r.records = append(r.records, op.Record{Resource: &op.Resource{Attrs: []op.Attr{{Key: "hw.model", Value: model}}}})
+		device := &op.Resource{Attrs: []op.Attr{{Key: "hw.model", Value: model}}}
+		r.records = append(r.records, op.Record{Resource: device})
 		for range 20 {
 			r.launch("aten::mm", "volta_sgemm_64x64_nt", op.KindCompute, 1_000_000)
 		}

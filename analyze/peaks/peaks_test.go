@@ -128,7 +128,7 @@ func TestGenerations(t *testing.T) {
 		{"NVIDIA GeForce GTX 1080 Ti, NVIDIA GeForce GT 1030, NVIDIA T1000, NVIDIA GeForce MX450", false, false},
 		{"Tesla V100-SXM2-32GB, Tesla V100S-PCIE-32GB, NVIDIA TITAN V, NVIDIA TITAN RTX, Quadro GV100", true, false},
 		{"Tesla T4, NVIDIA GeForce RTX 2080 Ti, NVIDIA GeForce RTX 2070 SUPER, Quadro RTX 6000", true, false},
-		{"NVIDIA GeForce RTX 3090, NVIDIA A100-SXM4-40GB, NVIDIA RTX A4500, NVIDIA RTX 6000 Ada Generation", true, true},
+		{"NVIDIA GeForce RTX 3090, NVIDIA A100-SXM4-40GB, NVIDIA RTX A4500, NVIDIA RTX 6000 Ada", true, true},
 		{"NVIDIA GH200 480GB, NVIDIA H100 PCIe, NVIDIA L4, NVIDIA RTX PRO 6000 Blackwell, NVIDIA A40", true, true},
 	} {
 		for model := range strings.SplitSeq(test.models, ", ") {
