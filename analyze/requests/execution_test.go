@@ -93,7 +93,8 @@ func executionRows(all *Requests) []executionRow {
 
 // The executions and the parts of the requests agree with a naive computation.
 func TestSharedExecutionsAgainstNaive(t *testing.T) {
-	found, attended := 0, 0
+	found := 0
+	attended := 0
 	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.RandomSpecs(r, r.IntN(25))
 		for i := range specs {
