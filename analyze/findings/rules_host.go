@@ -102,11 +102,9 @@ func (l *list) computes(h timeline.HostTime, n int64) bool {
 // launchedNS returns the time of the work of devices that each operation of the host launched.
 func (l *list) launchedNS() map[string]int64 {
 	launched := make(map[string]int64)
-	if l.Operators != nil {
-		for i := range l.Operators.Rows {
-			o := &l.Operators.Rows[i]
-			launched[o.Operator] += o.DeviceTotalNS
-		}
+	for i := range l.Operators.Rows {
+		o := &l.Operators.Rows[i]
+		launched[o.Operator] += o.DeviceTotalNS
 	}
 	return launched
 }

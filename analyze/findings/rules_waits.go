@@ -165,15 +165,11 @@ func (l *list) allocator() []candidate {
 		units.Plural(n, "call"), strings.Join(names, ", "), l.perRound(n), units.Duration(ns))
 	f.Evidence = []Evidence{times("calls", n), lasts("time in the calls", ns)}
 	f.Try = "keep the caching allocator's memory: no empty_cache() in the loop"
-	if slices.Contains(l.Input.Formats, "nsys") && !l.isOfPyTorch() {
+	isPyTorch := func(o profile.Operation) bool {
+		return strings.HasPrefix(o.Operation, "aten::") || strings.Contains(o.Operation, "at::native::")
+	}
+	if slices.Contains(l.Input.Formats, "nsys") && !slices.ContainsFunc(l.Operations, isPyTorch) {
 		f.Try = "keep the memory for the next round, or take it from a pool (cudaMallocAsync)"
 	}
 	return []candidate{{Finding: f, changes: changes}}
-}
-
-// isOfPyTorch reports whether PyTorch's operators or kernels ran.
-func (l *list) isOfPyTorch() bool {
-	return slices.ContainsFunc(l.Operations, func(o profile.Operation) bool {
-		return strings.HasPrefix(o.Operation, "aten::") || strings.Contains(o.Operation, "at::native::")
-	})
 }
