@@ -56,6 +56,21 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// A run of the host alone has a time from its first start to its last end.
+func TestWallOfTheHost(t *testing.T) {
+	of := func(last int64) []*diff.Run {
+		entries := []*op.Entry{
+			{Operation: "mm", Side: op.SideHost, Start: op.Known(int64(1e18)), Duration: 1_000},
+			{Operation: "mm", Side: op.SideHost, Start: op.Known(1e18 + last - 500), Duration: 500},
+		}
+		return []*diff.Run{run(t, "cpu", entries, true)}
+	}
+	r := check.Must(diff.Compare(of(4_000), of(6_000), diff.Options{}))(t)
+	if len(r.Parts) != 1 || r.Parts[0].BaseNS.V != 4_000 || r.Parts[0].HeadNS.V != 6_000 {
+		t.Errorf("%s", encoded(t, r.Parts))
+	}
+}
+
 // Rows are not called unchanged if the samples are too small to find a change.
 func TestSmallSamplesAreNotDecided(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 4))

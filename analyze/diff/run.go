@@ -11,6 +11,7 @@ import (
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/steps"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
 )
 
 // Run is one run of a program.
@@ -142,7 +143,12 @@ func (r *Run) addOperations(f *trace.Forest, single bool) {
 	iterations := steps.Find(f)
 	n := iterations.Len()
 	r.steps = runSteps{count: n, first: make([]int64, n), last: make([]int64, n), loops: make([]loopStep, n)}
+	first, last := int64(trace.MaxTime), int64(-trace.MaxTime)
 	for n := range f.Nodes() {
+		if start := n.Start(); start.Known {
+			first = min(first, start.V)
+			last = max(last, start.V+n.Duration())
+		}
 		at := number{n.Group(), n.Side().String()}
 		if at.group < 0 {
 			continue
@@ -167,6 +173,9 @@ func (r *Run) addOperations(f *trace.Forest, single bool) {
 		if single {
 			g.samples = append(g.samples, s)
 		}
+	}
+	if !r.total.WallNS.Known && first <= last { // only the host ran
+		r.total.WallNS = op.Known(last - first)
 	}
 	r.requests = requestTimes(f)
 	if single {
