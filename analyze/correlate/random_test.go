@@ -81,7 +81,8 @@ func checkMissing(t *testing.T, spans []span, r *correlate.Report) {
 		}
 	}
 	if held&local == 0 {
-		locally, opsLocally = 0, 0
+		locally = 0
+		opsLocally = 0
 	}
 	if held&service == 0 {
 		inJaeger = 0

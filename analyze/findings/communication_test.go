@@ -151,7 +151,7 @@ func TestAPipelineWithFewMicrobatches(t *testing.T) {
 	check.Equal(t, "saved", int64(steps*(ms-10_000)*7/8), f.SavedNS.V)
 }
 
-// Gradients of four passes are reduced once a step. All-reduces behind late launches are shown with what they take then.
+// Gradients of four passes are reduced once a step. All-reduces behind late launches are shown with their time then.
 func TestAllReducesOfEachPassAndBehindLaunches(t *testing.T) {
 	const ms, us = 1_000_000, 1_000
 	for _, test := range []struct {

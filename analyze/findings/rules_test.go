@@ -169,7 +169,7 @@ func TestRules(t *testing.T) {
 				}
 				r.launch("aten::mm", "gemm", op.KindCompute, ms)
 			})},
-		{"an optimizer for one tensor after the other", "elementwise", "32 at a time, as in an optimizer that is not fused",
+		{"an optimizer for one tensor after the other", "elementwise", "as in an optimizer that is not fused",
 			repeat(func(r *run, _ int) {
 				for i := range 96 {
 					r.launch("", []string{"lerp_", "mul_", "addcdiv_"}[i%3], op.KindCompute, ms/32)
@@ -193,7 +193,7 @@ func TestRules(t *testing.T) {
 			repeat(func(r *run, i int) { r.product("gemm", 100, ms+8*ms*max(0, int64(1-i))) })},
 		{"a larger first product", "", "",
 			repeat(func(r *run, i int) { r.product("gemm", 100+max(0, int64(1-i)), ms+8*ms*max(0, int64(1-i))) })},
-		{"a slow first step", "warm_up", "The first step takes 9.01 ms, the median of 19 others 1.01 ms. It is start-up.",
+		{"a slow first step", "warm_up", "The first step takes 9.01 ms, the median of 19 others 1.01 ms.",
 			repeat(func(r *run, i int) { r.step(i, "", 3, ms+8*ms*max(0, int64(1-i))) })},
 		{"a prompt in the first step", "", "",
 			repeat(func(r *run, i int) { r.step(i, "", 3+300*max(0, int64(1-i)), ms+8*ms*max(0, int64(1-i))) })},
@@ -262,7 +262,7 @@ func TestRules(t *testing.T) {
 			r.launch("aten::mm", "gemm", op.KindCompute, ms)
 			r.at = r.free
 		})},
-		{"code before all", "before_operations", "waits 9.00 ms (30.9 %) before its first operation, while the host runs read",
+		{"code before all", "before_operations", "9.00 ms (30.9 %) before its first operation, while the host runs read",
 			repeat(func(r *run, i int) {
 				if i == 0 {
 					r.call("read", 9*ms)

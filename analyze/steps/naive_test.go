@@ -207,7 +207,8 @@ func naiveStep(service string, step, run int64, ops []tracetest.Spec) Row {
 		busy += max(0, s.End-max(last, s.Start))
 		last = max(last, s.End)
 	}
-	row.WallNS, row.BusyNS = op.Known(last-first), op.Known(busy)
+	row.WallNS = op.Known(last - first)
+	row.BusyNS = op.Known(busy)
 	row.StartNS = op.Known(first)
 	return row
 }
