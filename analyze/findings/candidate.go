@@ -1,6 +1,7 @@
 package findings
 
 import (
+	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/replay"
 )
 
@@ -57,6 +58,21 @@ func (l *list) enough(ns int64) bool { return l.whole > 0 && float64(ns) >= minS
 // change returns a change of a kind and a selection.
 func change(kind replay.Kind, selection string) []replay.Change {
 	return []replay.Change{{Kind: kind, Select: selection}}
+}
+
+// selectsOn returns the selection of a device for a replay.
+func selectsOn(k device.Key) string {
+	text := "device=" + k.DeviceID
+	if k.Rank.Known {
+		text += ",rank=" + k.Rank.String()
+	}
+	if k.Service != "" {
+		text += ",service=" + k.Service
+	}
+	if k.Host != "" {
+		text += ",host=" + k.Host
+	}
+	return text
 }
 
 // about returns a name as evidence, times a count, lasts a time, and figure another figure.

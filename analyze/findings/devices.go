@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/findings/internal/executions"
 	"github.com/optrace/optrace/analyze/internal/alike"
 	"github.com/optrace/optrace/analyze/internal/chance"
 	"github.com/optrace/optrace/analyze/replay"
@@ -130,7 +131,7 @@ func (l *list) evenOut(u *uneven, f *Finding) []replay.Change {
 	if u.counted {
 		f.Try = "compare its share of tokens, which was not recorded, its clocks and its temperature with other devices"
 	}
-	selection := "kind=compute,device=" + u.DeviceID
+	selection := "kind=compute," + selectsOn(u.Key)
 	if u.Rank.Known {
 		selection = "kind=compute,rank=" + u.Rank.String()
 	}
@@ -208,7 +209,8 @@ func (l *list) findMostWork() *uneven {
 	if len(devices) < 2 {
 		return nil
 	}
-	if l.byRequest && (l.services() > 1 || l.Replay != nil && len(l.equals()) > 0) { // of unlike loads
+	isPipeline := l.byRequest && l.Replay != nil && l.Replay().Stages() > 0 // all stages have the same load
+	if l.byRequest && !isPipeline && (executions.Services(l.Forest) > 1 || l.Replay != nil && len(l.equals()) > 0) {
 		return nil
 	}
 	kind, _, _ := strings.Cut(devices[0].DeviceID, ":")
@@ -258,17 +260,6 @@ func (l *list) findMostWork() *uneven {
 		}
 	}
 	return u
-}
-
-// services counts the services with operations on devices. A server's services differ in work: prompts and tokens.
-func (l *list) services() int {
-	of := make(map[string]bool)
-	if l.Forest != nil {
-		for _, r := range l.Forest.Devices.ByStart {
-			of[l.Forest.Service(r)] = true
-		}
-	}
-	return len(of)
 }
 
 // timesOthers returns the ratio of own to the mean of the other n-1 devices.

@@ -42,8 +42,10 @@ var rules = []rule{
 	{"roofline", Roofline, (*list).rooflines},
 	{"stalled_batch", SlowRequest, (*list).stalled},
 	{"queue", SlowRequest, (*list).queues},
+	{"queue", SlowRequest, (*list).takingTurns},
 	{"slow_request", SlowRequest, (*list).slowRequests},
 	{"before_operations", HostGap, (*list).before},
+	{"before_operations", HostGap, (*list).outsideCalls},
 	{"engine_host", HostGap, func(l *list) []candidate { return l.engineHost() }},
 }
 

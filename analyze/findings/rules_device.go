@@ -208,7 +208,8 @@ func (l *list) unlike() (all []candidate) {
 	for len(slow) > 0 {
 		first := slow[0]
 		isOther := func(s layers.Layer) bool {
-			return s.Number != first.Number || s.Factor > near*first.Factor || first.Factor > near*s.Factor
+			return s.Number != first.Number || s.Device != first.Device || s.Factor > near*first.Factor ||
+				first.Factor > near*s.Factor
 		}
 		of := slices.DeleteFunc(slices.Clone(slow), isOther)
 		slow = slices.DeleteFunc(slow, func(s layers.Layer) bool { return !isOther(s) })
@@ -222,7 +223,11 @@ func (l *list) unlike() (all []candidate) {
 			n += s.Row.Count
 			labels = append(labels, l.namedLayer(&s))
 			c.Evidence = append(c.Evidence, lasts("mean", int64(s.Row.MeanNS)), lasts("median of its like", s.Median))
-			c.changes = append(c.changes, replay.Change{Kind: replay.Scale, Select: s.Selects(), Factor: 1 / s.Factor})
+			selects := s.Selects()
+			if s.Device != layers.AnyDevice {
+				selects += "," + selectsOn(l.Forest.Devices.Keys[s.Device])
+			}
+			c.changes = append(c.changes, replay.Change{Kind: replay.Scale, Select: selects, Factor: 1 / s.Factor})
 		}
 		takes := " takes "
 		if len(of) > 1 {
@@ -250,6 +255,9 @@ func (l *list) namedLayer(s *layers.Layer) string {
 	}
 	if s.Phase != "" {
 		text += " in " + s.Phase
+	}
+	if s.Device != layers.AnyDevice {
+		text += " on " + l.label(l.Forest.Devices.Keys[s.Device])
 	}
 	return text
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/findings/internal/executions"
 	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
 	"github.com/optrace/optrace/analyze/findings/internal/stepload"
 	"github.com/optrace/optrace/analyze/internal/sketch"
@@ -138,8 +139,8 @@ func (l *list) findStarts() (s starts) {
 
 // firstStep finds a first step slower than the others.
 func (l *list) firstStep() (all []candidate) {
-	isServed := l.byRequest && l.Forest != nil && len(l.Forest.Executions.List) > 0 // its steps begin as requests come
-	if s := l.First; s != nil && !isServed {
+	isOfStep := l.First != nil && (!l.byRequest || l.Forest == nil) // steps of servers begin as requests come, beside each other
+	if s := l.First; isOfStep {
 		more := s.ToNextNS.V - s.MedianNS
 		f := says(FirstStep, Where{Section: "steps", FromNS: op.Known(s.StartNS), ToNS: op.Known(s.EndNS)},
 			"The first step takes %s, the median of %s %s. It is start-up.", units.Duration(s.ToNextNS.V),
@@ -161,7 +162,7 @@ func (l *list) firstStep() (all []candidate) {
 	others := len(l.longPrompts()) > 0 // delay requests
 	for i := range l.Alike {
 		a := &l.Alike[i]
-		if a.First != nil && (l.First == nil || isServed) && engine == nil && !l.isHeavy(a.First) && !others {
+		if a.First != nil && !isOfStep && engine == nil && !executions.IsHeavy(l.Forest, a.First) && !others {
 			queue := ""
 			if a.QueuedNS > 0 {
 				queue = " without their queue"
@@ -171,7 +172,7 @@ func (l *list) firstStep() (all []candidate) {
 				units.Duration(a.First.DurationNS), units.Duration(a.First.MedianNS), queue, cause(a.First))
 			f.Try = "leave it out of the figures; send a request before the traffic"
 			c := candidate{Finding: f, changes: change(replay.Warm, "")}
-			if !l.replay(&c.saving, c.changes) || c.saving.NS < a.First.BeyondNS { // of no engine that serves one after the other
+			if !l.replay(&c.saving, c.changes) || 2*c.saving.NS < a.First.BeyondNS { // of no engine that serves one after the other
 				c.changes = nil
 				c.saving = replay.Saving{NS: a.First.BeyondNS, HighNS: a.First.BeyondNS + a.QueuedNS} // others may wait for it
 				c.atMost = true

@@ -54,13 +54,7 @@ func (l *list) replicas() (all []candidate) {
 		f.Chance = op.KnownFloat(p)
 		f.Evidence = []Evidence{about("device", r.Label(true)), figure("times the time of the others", slower, "ratio")}
 		f.Try = "compare its clocks, temperature and neighbours with those of the others"
-		selection := "kind=compute,device=" + r.DeviceID
-		if r.Key.Service != "" {
-			selection += ",service=" + r.Key.Service
-		}
-		if r.Key.Host != "" {
-			selection += ",host=" + r.Key.Host
-		}
+		selection := "kind=compute," + selectsOn(r.Key)
 		faster := replay.Change{Kind: replay.Scale, Select: selection, Factor: 1 / slower}
 		all = append(all, candidate{Finding: f, changes: []replay.Change{faster}})
 	}

@@ -112,23 +112,6 @@ func shortID(id op.TraceID) string {
 	return text[:digits]
 }
 
-// isHeavy reports whether a request has more than twice the usual weight: its work explains its time.
-func (l *list) isHeavy(s *requests.Standout) bool {
-	const times = 2
-	own := 0.0
-	var all []float64
-	for r, w := range executions.Weights(l.Forest) {
-		if int(r) < l.Forest.Len() {
-			if n := l.Forest.Node(r); n.TraceID() == s.TraceID && n.SpanID() == s.SpanID {
-				own = w
-			}
-			all = append(all, w)
-		}
-	}
-	slices.Sort(all)
-	return len(all) > 0 && own > times*all[len(all)/2]
-}
-
 // window finds engines that wait for others to join a batch.
 func (l *list) window() []candidate {
 	w := l.windows()
@@ -253,6 +236,7 @@ func (l *list) findEngineHost() []candidate {
 		return g.Are(rare) && 2*ns > g.NS
 	}
 	var g executions.Gaps
+	atCollectives := false
 	if l.isOfTurns() {
 		if g = executions.WithinRequests(l.Forest, timeline.IdleThreshold); !g.Are(most) && !areRare(&g) {
 			return nil
@@ -265,8 +249,12 @@ func (l *list) findEngineHost() []candidate {
 			shorter.Select = "service=" + service
 		}
 		if g = executions.Between(l.Forest, works, false); !g.Are(most) {
-			if g = executions.Between(l.Forest, works, true); !g.Are(much) && !areRare(&g) {
-				return nil
+			g = executions.Between(l.Forest, works, true)
+			atCollectives = !g.Are(much) && !areRare(&g)
+			if atCollectives {
+				if g = executions.BeforeCollectives(l.Forest); !areRare(&g) {
+					return nil
+				}
 			}
 		}
 		shorter.Factor = cmp.Or(g.Left(), left)
@@ -294,6 +282,11 @@ func (l *list) findEngineHost() []candidate {
 		f.Text = fmt.Sprintf("The engine pauses %s between %sfor %s in the mean, while requests wait; other gaps "+
 			"take %s.", units.Plural(long, "time"), between, units.Duration(ns/long), units.Duration(usual))
 		f.Evidence = append(f.Evidence, times("pauses", long), lasts("pauses", ns))
+		if atCollectives {
+			f.Text = fmt.Sprintf("The host of a device pauses %s for %s in the mean, and all other devices wait for it in a "+
+				"collective.", units.Plural(long, "time"), units.Duration(ns/long))
+			f.Evidence = []Evidence{times("pauses", long), lasts("pauses", ns)}
+		}
 		f.Try = "look for what stops the host now and then: garbage collection, logs, other processes"
 		shorter = replay.Change{Kind: replay.Pauses}
 	} else if 2*l.windows().NS > g.NS {

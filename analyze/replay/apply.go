@@ -234,7 +234,7 @@ func (g *Graph) shortenPauses(v *variant) int64 {
 		switch ns := v.Lag(e.index); {
 		case place < elsewhere:
 			between[place] = append(between[place], e.index)
-			isCounted := ns > 0 || place == 3*begin                                // at once is usual there
+			isCounted := ns > 0 || place/3 == begin                                // at once is usual there
 			if e.kind != ofRequest && isCounted && ns == g.g.slack(e.from, e.to) { // others have the usual lag of their kind
 				gaps[place] = append(gaps[place], ns)
 			}
@@ -288,12 +288,21 @@ func (g *Graph) noWait(s *selection.Set, v *variant) {
 	}
 }
 
-// warm shortens the operations of the first steps, and the first executions of engines.
+// warm shortens the operations of the first steps and of the first requests on devices that requests take turns on, and the
+// first executions of engines.
 func (g *Graph) warm(v *variant) int64 {
 	isOfStep := func(r int32) bool { return g.rows.ExecutionOf(r) == trace.NoExecution }
 	s, usual := g.recording().FirstSteps(isOfStep)
 	g.limit(s, v, usual)
-	return s.Count + g.warmEngines(v)
+	takesTurns := make(map[int32]bool) // requests
+	for _, e := range g.engines() {
+		for _, q := range e.Served {
+			takesTurns[q.Root] = e.Turns
+		}
+	}
+	first, usual := g.recording().FirstOnDevices(g.rows.Owner, func(request int32) bool { return takesTurns[request] })
+	g.limit(first, v, usual)
+	return s.Count + first.Count + g.warmEngines(v)
 }
 
 // remove takes out operations, the children of those of hosts, their launching calls, and host operators with no other
@@ -455,7 +464,7 @@ func (g *Graph) divided(c Change) (n int64, err error) {
 				continue
 			}
 			for _, l := range q.Loads[:q.Prompt] {
-				if l.Weight > c.Factor && c.Kind == Chunk && !e.Single && !e.ToLongest {
+				if l.Weight > c.Factor && c.Kind == Chunk && e.Divides() {
 					n++
 				}
 			}

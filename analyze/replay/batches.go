@@ -62,8 +62,11 @@ func (g *Graph) enginesOf() (all []*engine) {
 // plan returns the costs in a changed run. The path to the end of an execution tells the parts of its operations. Where
 // requests are early, the turn of one begins with its first operation.
 func (g *Graph) plan(e *serving.Engine, recorded, v *variant, early bool) batching.Plan {
-	p := batching.Plan{Costs: make([]batching.Cost, len(e.Steps)), Tails: make([]float64, len(e.Served))}
+	n := len(e.Served)
+	p := batching.Plan{Costs: make([]batching.Cost, len(e.Steps)), Tails: make([]float64, n), Own: make([]float64, n)}
+	number := make(map[int32]int, n)
 	for i, q := range e.Served {
+		number[q.Root] = i
 		p.Tails[i] = float64(max(0, v.Time(q.End)-v.Time(e.Steps[q.Last].To)))
 	}
 	for i := range e.Steps {
@@ -73,6 +76,10 @@ func (g *Graph) plan(e *serving.Engine, recorded, v *variant, early bool) batchi
 		g.partsOf(s, v, func(edge edge, ns int64, isOp bool) {
 			if lead += float64(ns); isOp {
 				lead = 0
+			}
+			if q, known := number[g.rows.OwnerWithin(edge.owner)]; known && s == &e.Steps[e.Served[q].First] {
+				p.Own[q] += float64(ns)
+				return
 			}
 			l := e.Laws.Of(batching.Host, s)
 			switch {
@@ -157,6 +164,14 @@ func (g *Graph) Windows() (w Windows) {
 	return w
 }
 
+// Stages returns the number of stages that batches pass one after the other, 0 without a pipeline of engines.
+func (g *Graph) Stages() (n int) {
+	for _, e := range g.engines() {
+		n = max(n, e.Stages)
+	}
+	return n
+}
+
 // again is the prediction for all engines.
 type again struct {
 	*Batches
@@ -191,7 +206,7 @@ func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool, of formi
 	late := make(map[int32]float64) // delays of requests at their engines
 	for _, e := range g.engines() {
 		served := &e.Engine.Engine
-		if !math.IsInf(of.chunk, 1) && !e.Single && !e.ToLongest {
+		if !math.IsInf(of.chunk, 1) && e.Divides() {
 			served = e.Chunked(of.chunk)
 		}
 		served = served.Within(of.window)
@@ -260,6 +275,9 @@ func (g *Graph) warmEngines(v *variant) (n int64) {
 		}
 	}
 	for _, e := range g.engines() {
+		if e.Turns {
+			continue
+		}
 		load := func(s *batching.Step) batching.Load {
 			if e.Single {
 				return batching.Load{Weight: operations[s.Row]}
@@ -314,4 +332,75 @@ func (g *Graph) evenly(recorded, v *variant, without map[int32]bool) (ns map[int
 		end = max(end, batching.FormEvenly(engines, plans, without, ns))
 	}
 	return ns, end
+}
+
+// Slow are the calls of an operation in the steps of engines that take many times what the law says at their load.
+type Slow struct {
+	Operation          string
+	Calls, All         int64
+	ExcessNS           int64
+	LongestNS, UsualNS int64 // of the slowest call
+}
+
+// Slow returns the operations with calls that take more than times what the law says, by name. First steps are left out.
+func (g *Graph) Slow(times float64) (all []Slow) {
+	of := make(map[int32]int) // by name
+	f := g.forest
+	for r := range f.Rows() {
+		s, law := g.inStep(r)
+		if s == nil || g.begin[r] == none || !g.isOnDevice(r) || !f.Has(r, trace.FlagOp) {
+			continue
+		}
+		i, known := of[f.Name(r)]
+		if !known {
+			i = len(all)
+			of[f.Name(r)] = i
+			all = append(all, Slow{Operation: f.RowName(r)})
+		}
+		all[i].All++
+		ns := f.Duration(r)
+		if usual := int64(law); usual > 0 && float64(ns) > times*law {
+			all[i].Calls++
+			all[i].ExcessNS += ns - usual
+			if ns > all[i].LongestNS {
+				all[i].LongestNS, all[i].UsualNS = ns, usual
+			}
+		}
+	}
+	return all
+}
+
+// inStep returns the step of row r if its engine has laws and loads, and the time of the operation by the law. It returns nil
+// for other rows, and for the first step of an engine.
+func (g *Graph) inStep(r int32) (s *batching.Step, law float64) {
+	x := g.rows.ExecutionOf(r)
+	if x == trace.NoExecution {
+		return nil, 0
+	}
+	in, known := g.lawful()[x]
+	if !known {
+		return nil, 0
+	}
+	return in.step, in.engine.Laws.Of(g.forest.Name(r), in.step).At(in.step.Load)
+}
+
+// lawfulStep is a step of an engine with laws.
+type lawfulStep struct {
+	engine *serving.Engine
+	step   *batching.Step
+}
+
+// lawfulSteps returns the steps of engines with laws and known loads by their executions, without the first ones.
+func (g *Graph) lawfulSteps() map[int32]lawfulStep {
+	steps := make(map[int32]lawfulStep)
+	for _, e := range g.found() {
+		if e.Single || e.ToLongest || !e.KnowsLoads() {
+			continue
+		}
+		for i := range e.Steps[1:] {
+			s := &e.Steps[1+i]
+			steps[s.Execution] = lawfulStep{e, s}
+		}
+	}
+	return steps
 }

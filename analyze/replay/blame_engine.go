@@ -25,7 +25,7 @@ func (g *Graph) Blame(keep func(row int32) bool) *blame.Blames {
 	}
 	inEngine := make(map[int32]bool)
 	for _, e := range g.engines() {
-		if e.Passes || e.Turns {
+		if e.Passes || e.Turns || e.Stages > 0 {
 			continue
 		}
 		s := newPinned(g, e)
@@ -71,14 +71,16 @@ func newPinned(g *Graph, e *engine) *pinned {
 	recorded := g.g.Recorded()
 	served, full := e.Pinned()
 	f := &pinned{Engine: served, plan: g.plan(e.Engine, recorded, recorded, false)}
-	tails := make(map[int32]float64)
+	tails, own := make(map[int32]float64), make(map[int32]float64)
 	for i, q := range e.Served {
 		tails[q.Root] = f.plan.Tails[i]
+		own[q.Root] = f.plan.Own[i]
 	}
 	var rows []int32
 	for i := range f.Served {
 		q := &f.Served[i]
 		f.plan.Tails[i] = tails[q.Root]
+		f.plan.Own[i] = own[q.Root]
 		rows = append(rows, q.Root)
 	}
 	f.Requests = blame.NewRequests(rows, maxFormed)
@@ -99,8 +101,12 @@ func newPinned(g *Graph, e *engine) *pinned {
 		cost := &f.plan.Costs[i]
 		for _, r := range g.requestsOf(&e.Steps[i]) {
 			q := &f.Served[f.Index[r]]
-			own := batching.Law{Fixed: cost.Fixed / float64(e.Steps[i].Links), Per: cost.Per}
-			p := share{root: r, prompt: next[f.Index[r]] < q.Prompt, ns: own.At(q.Loads[next[f.Index[r]]])}
+			part := batching.Law{Fixed: cost.Fixed / float64(e.Steps[i].Links), Per: cost.Per}
+			ns := part.At(q.Loads[next[f.Index[r]]])
+			if next[f.Index[r]] == 0 {
+				ns += f.plan.Own[f.Index[r]]
+			}
+			p := share{root: r, prompt: next[f.Index[r]] < q.Prompt, ns: ns}
 			f.parts[i] = append(f.parts[i], p)
 			p.addTo(whole)
 			next[f.Index[r]]++
@@ -166,7 +172,7 @@ const maxSaved = 20_000_000
 func (g *Graph) SavedByRequest(billed func(row int32) int64) map[int32]int64 {
 	saved := make(map[int32]int64)
 	for _, e := range g.engines() {
-		if e.Single {
+		if e.Single || e.Stages > 0 {
 			continue
 		}
 		f := newPinned(g, e)

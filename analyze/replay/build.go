@@ -130,9 +130,9 @@ func (b *builder) nodesOfHosts() {
 // repeat returns n times none.
 func repeat(n int) []int32 { return slices.Repeat([]int32{none}, n) }
 
-// placed reports whether row r has a time and is no copy of another row.
+// placed reports whether row r has a time and is no copy of another row. A journey takes as long as its executions.
 func (g *Graph) placed(r int32) bool {
-	return g.forest.Flags(r)&(trace.FlagStart|trace.FlagDuplicate|trace.FlagRepeat) == trace.FlagStart
+	return !g.rows.Journeys[r] && g.forest.Flags(r)&(trace.FlagStart|trace.FlagDuplicate|trace.FlagRepeat) == trace.FlagStart
 }
 
 func (g *Graph) isExecution(r int32) bool {
@@ -432,7 +432,10 @@ func (b *builder) requests() {
 			byStart = append(byStart, int32(i))
 		}
 	}
-	slices.SortFunc(byStart, func(x, y int32) int { return f.CompareStart(list[x].Row, list[y].Row) })
+	slices.SortFunc(byStart, func(x, y int32) int { // those around others first
+		p, q := list[x].Row, list[y].Row
+		return cmp.Or(cmp.Compare(f.Start(p), f.Start(q)), cmp.Compare(f.End(q), f.End(p)), f.CompareStart(p, q))
+	})
 	last := make(map[int32]int32) // the last execution of each request
 	for _, i := range byStart {
 		row := list[i].Row
@@ -441,8 +444,10 @@ func (b *builder) requests() {
 			if int(r) >= f.Len() || b.begin[r] == none {
 				continue
 			}
-			if i, known := last[r]; known {
-				if before := list[i].Row; b.process[before] != b.process[row] { // such as an engine for prompts
+			if k, known := last[r]; known {
+				before := list[k].Row
+				isWithin := b.rows.ExecutionOf(row) == k
+				if !isWithin && (b.process[before] != b.process[row] || b.rows.Workers[k] != b.rows.Workers[i]) {
 					b.wait(b.begin[row], b.end[before], usualHost, ofRequest)
 				}
 			} else {

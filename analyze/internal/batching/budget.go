@@ -3,12 +3,13 @@ package batching
 // course is the progress of the requests of an engine.
 type course struct {
 	*Engine
-	done []int     // executions, or only behind the prompt if the engine has a budget
-	read []float64 // tokens of prompts
+	done  []int     // executions, or only behind the prompt if the engine has a budget
+	read  []float64 // tokens of prompts
+	begun []int     // in the last step
 }
 
 func (e *Engine) course() course {
-	return course{e, make([]int, len(e.Served)), make([]float64, len(e.Served))}
+	return course{Engine: e, done: make([]int, len(e.Served)), read: make([]float64, len(e.Served))}
 }
 
 // noPrompt is the request of an execution without prompts.
@@ -18,6 +19,7 @@ const noPrompt = -1
 // the waiting ones join while tokens are left, and step returns their number.
 func (c *course) step(requests, waiting []int, places int) (sum Load, reads, joined int) {
 	reads = noPrompt
+	c.begun = c.begun[:0]
 	most := 0.0
 	var loads []Load
 	add := func(i int, l Load, isPrompt bool) {
@@ -28,6 +30,9 @@ func (c *course) step(requests, waiting []int, places int) (sum Load, reads, joi
 	}
 	if c.Budget == 0 {
 		for _, i := range requests {
+			if c.done[i] == 0 {
+				c.begun = append(c.begun, i)
+			}
 			add(i, c.Served[i].Loads[c.done[i]], c.done[i] < c.Served[i].Prompt)
 			c.done[i]++
 		}
@@ -48,6 +53,9 @@ func (c *course) step(requests, waiting []int, places int) (sum Load, reads, joi
 	for k, i := range append(prompts, waiting[:max(0, min(places, len(waiting)))]...) {
 		if left < 1 {
 			break
+		}
+		if c.read[i] == 0 {
+			c.begun = append(c.begun, i)
 		}
 		l := c.Served[i].part(c.read[i], left)
 		add(i, l, true)

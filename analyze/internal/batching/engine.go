@@ -19,6 +19,7 @@ type Engine struct {
 	Alone            bool      // new requests wait until all others have ended
 	ToLongest        bool      // an execution pads prompts to the largest, and runs until its longest answer
 	Places           int       // workers that take one request after the other from a queue, 0 for others
+	Stages, Groups   int       // of a pipeline: its stages, each the Worker of its steps, and the groups of requests passing them
 	Turns            bool      // requests take several turns on workers, each a step
 	Budget           float64   // tokens of an execution, 0 if prompts are not divided to keep to it
 	divides          bool      // by a change
@@ -41,7 +42,7 @@ type Step struct {
 	Prompts        int   // requests with prompts in it
 	Running        int   // requests between their first and last executions, without the new ones
 	Idle           int   // 1 if no request was waiting before
-	Worker, Kind   int32 // of a turn: its worker, and a number for turns alike
+	Worker, Kind   int32 // of a turn: its worker, and a number for turns alike; or the stage of a pipeline
 	Came, Freed    int64 // of a turn: when its request and its worker were ready, math.MinInt64 for a new worker
 	Holds          bool  // of a turn: another request waited for it before it began
 }
@@ -92,6 +93,10 @@ func (q *Request) Ready(at int64) {
 
 // Count finds the limits of the engine from the requests of its executions, and sorts the requests by arrival.
 func (e *Engine) Count() {
+	if e.Stages > 0 {
+		e.countPipeline()
+		return
+	}
 	for _, q := range e.Served {
 		e.Sum += q.Duration
 		if q.First < q.Last {
@@ -115,7 +120,7 @@ func (e *Engine) Count() {
 
 // Learn finds the waits of executions and the manner of clients. It follows Count.
 func (e *Engine) Learn() {
-	if !e.Turns {
+	if !e.Turns && e.Stages == 0 {
 		e.findReady()
 		e.findBudget()
 	}

@@ -14,11 +14,21 @@ type Cost struct {
 	Device Law
 }
 
-// Plan has the costs of executions, and of each request the time after its last one and by how much later it arrives,
-// nil for as recorded.
+// Plan has the costs of executions, and of each request the time after its last one, the time of its own in its first one, and
+// by how much later it arrives. Own is nil for none, and Late for as recorded.
 type Plan struct {
-	Costs       []Cost
-	Tails, Late []float64
+	Costs            []Cost
+	Tails, Own, Late []float64
+}
+
+// own returns the times of their own of requests.
+func (p *Plan) own(requests []int) (ns float64) {
+	for _, i := range requests {
+		if p.Own != nil {
+			ns += p.Own[i]
+		}
+	}
+	return ns
 }
 
 // Formed has the times of requests with batches formed again: durations, -1 for requests left out, their sum and the
@@ -33,6 +43,9 @@ type Formed struct {
 func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
 	if e.Turns {
 		return e.formTurns(p, without)
+	}
+	if e.Stages > 0 {
+		return e.formPipeline(p, without)
 	}
 	var costs, gaps [2]pool // by class, and by Idle
 	gap, changed := 0.0, 0.0
@@ -115,6 +128,7 @@ func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
 			cost = take(&costs, class)
 		}
 		now += cost.At(sum)
+		now += p.own(c.begun)
 		free[worker] = now
 		r.Busy += cost.Device.At(sum)
 		for _, i := range batch {
@@ -197,10 +211,11 @@ func (e *Engine) FormOn(n int, p Plan, without map[int32]bool) Formed {
 // last end.
 func FormEvenly(engines []*Engine, plans []Plan, without map[int32]bool, ns map[int32]float64) (end float64) {
 	var served []Request
-	tails := make(map[int32]float64)
+	tails, own := make(map[int32]float64), make(map[int32]float64)
 	for k, e := range engines {
 		for i, q := range e.Served {
 			tails[q.Root] = plans[k].Tails[i]
+			own[q.Root] = plans[k].Own[i]
 		}
 		served = append(served, e.Served...)
 	}
@@ -211,9 +226,10 @@ func FormEvenly(engines []*Engine, plans []Plan, without map[int32]bool, ns map[
 		of.Next = nil
 		others := maps.Clone(without)
 		p := plans[k]
-		p.Tails = nil
+		p.Tails, p.Own = nil, nil
 		for i, q := range served {
 			p.Tails = append(p.Tails, tails[q.Root])
+			p.Own = append(p.Own, own[q.Root])
 			if i%len(engines) != k {
 				others[q.Root] = true
 			}

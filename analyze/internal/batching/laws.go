@@ -119,7 +119,8 @@ func (e *Engine) FirstTimes(load func(*Step) Load) (factors []float64) {
 	firsts := max(1, e.Places)
 	var others []Sample
 	for i := range e.Steps[firsts:] {
-		if s := &e.Steps[firsts+i]; s.Class() == e.Steps[0].Class() {
+		s := &e.Steps[firsts+i]
+		if s.Class() == e.Steps[0].Class() && (e.Stages == 0 || s.Worker == e.Steps[0].Worker) {
 			others = append(others, Sample{load(s), float64(s.End - s.Start)})
 		}
 	}

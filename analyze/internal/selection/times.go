@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/op"
@@ -140,6 +141,41 @@ func (g *Recording) FirstSteps(isOfStep func(r int32) bool) (s *Set, time func(r
 	}
 	return s, func(r int32, ns int64) int64 {
 		if median, known := medians[same{g.Process[r], f.Likeness(r)}]; known {
+			return min(ns, median)
+		}
+		return ns
+	}
+}
+
+// FirstOnDevices selects the operations of the first request on each device, of those with an owner that isOf reports for. It
+// returns their times if each takes at most the median of its like in later requests.
+func (g *Recording) FirstOnDevices(owner []int32, isOf func(request int32) bool) (*Set, func(r int32, ns int64) int64) {
+	f := g.Forest
+	first := make(map[int32]int32)
+	others := make(map[trace.Likeness]*[]int64)
+	s := &Set{Rows: make([]bool, f.Len())}
+	for _, r := range f.Devices.ByStart {
+		if !g.Has(r) || !g.OnDevice(r) || !isOf(owner[r]) {
+			continue
+		}
+		of, known := first[f.Device(r)]
+		if !known {
+			of = owner[r]
+			first[f.Device(r)] = of
+		}
+		if of == owner[r] {
+			s.Add(r, true)
+			continue
+		}
+		list := order.At(others, f.Likeness(r))
+		*list = append(*list, f.Duration(r))
+	}
+	medians := make(map[trace.Likeness]int64, len(others))
+	for k, list := range others {
+		medians[k] = sketch.Median(*list)
+	}
+	return s, func(r int32, ns int64) int64 {
+		if median, known := medians[f.Likeness(r)]; known {
 			return min(ns, median)
 		}
 		return ns

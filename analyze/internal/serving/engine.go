@@ -47,6 +47,9 @@ type finder struct {
 	tokens   [][]int64
 }
 
+// Divides reports whether an engine may read prompts in parts.
+func (e *Engine) Divides() bool { return !e.Single && !e.ToLongest && e.Stages == 0 }
+
 // Find returns the engines consistent with their requests, with the times of their operations.
 func (rec *Recording) Find() []*Engine {
 	if len(rec.Roots) == 0 {
@@ -58,9 +61,13 @@ func (rec *Recording) Find() []*Engine {
 		r.byRoot[root] = nil
 	}
 	all := r.executed()
-	for _, e := range all {
-		if !r.serve(e) {
-			e.refuse()
+	if e := r.pipeline(all); e != nil {
+		all = []*Engine{e}
+	} else {
+		for _, e := range all {
+			if !r.serve(e) {
+				e.refuse()
+			}
 		}
 	}
 	all = append(all, r.turns()...)
@@ -179,31 +186,13 @@ func (r *finder) serve(e *Engine) bool {
 	overlaps := 0
 	for i := range e.Steps {
 		s := &e.Steps[i]
-		x := &r.Forest.Executions.List[s.Execution]
-		e.HasAttention = x.Attention != nil && (e.HasAttention || i == 0)
-		for k, root := range x.Requests {
+		for _, root := range r.Forest.Executions.List[s.Execution].Requests {
 			if r.byRoot[root] != e && !r.enter(e, int32(i), root) {
 				return false
 			}
-			part := batching.Load{Weight: 1}
-			switch {
-			case x.Weights != nil:
-				part.Weight = float64(x.Weights[k])
-			case r.tokens != nil:
-				part.Weight = float64(r.tokens[s.Execution][k])
-			}
-			if x.Attention != nil {
-				part.Attention = float64(x.Attention[k])
-			} else {
-				part.Attention = part.Weight * (read[root] + (part.Weight+1)/2)
-			}
-			read[root] += part.Weight
-			q := &e.Served[e.number[root]]
-			q.Loads = append(q.Loads, part)
-			q.Last = int32(i)
-			s.Load.Add(part, 1)
-			s.Links++
+			e.Served[e.number[root]].Last = int32(i)
 		}
+		r.addLoads(e, int32(i), read)
 		if i > 0 && s.Start < e.Steps[i-1].End {
 			overlaps++
 		}
@@ -219,6 +208,32 @@ func (r *finder) serve(e *Engine) bool {
 		q.End, q.Duration = h.at, r.At(h.at)-q.Arrival
 	}
 	return true
+}
+
+// addLoads adds the loads of the requests of an execution. read has the tokens of each before.
+func (r *finder) addLoads(e *Engine, execution int32, read map[int32]float64) {
+	s := &e.Steps[execution]
+	x := &r.Forest.Executions.List[s.Execution]
+	e.HasAttention = x.Attention != nil && (e.HasAttention || execution == 0)
+	for k, root := range x.Requests {
+		part := batching.Load{Weight: 1}
+		switch {
+		case x.Weights != nil:
+			part.Weight = float64(x.Weights[k])
+		case r.tokens != nil:
+			part.Weight = float64(r.tokens[s.Execution][k])
+		}
+		if x.Attention != nil {
+			part.Attention = float64(x.Attention[k])
+		} else {
+			part.Attention = part.Weight * (read[root] + (part.Weight+1)/2)
+		}
+		read[root] += part.Weight
+		q := &e.Served[e.number[root]]
+		q.Loads = append(q.Loads, part)
+		s.Load.Add(part, 1)
+		s.Links++
+	}
 }
 
 // enter adds a request at its first execution. It reports false for one that is none, or is in another engine, too. A request
@@ -264,6 +279,9 @@ func (r *finder) findPrompts(e *Engine) {
 	done := make([]int, len(e.Served)) // executions
 	for i := range e.Steps {
 		s := &e.Steps[i]
+		if s.Worker > 0 { // a later stage of a pipeline
+			continue
+		}
 		for _, root := range r.Forest.Executions.List[s.Execution].Requests {
 			k := e.number[root]
 			if done[k] < e.Served[k].Prompt {

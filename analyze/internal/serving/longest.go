@@ -59,7 +59,7 @@ func (r *finder) findToLongest(all []*Engine) {
 	var in, out map[int32]float64 // tokens, by request
 	for _, e := range all {
 		hasSeveral := slices.ContainsFunc(e.Steps, func(x batching.Step) bool { return s.count[x.Execution] > 1 })
-		if !hasSeveral || slices.ContainsFunc(e.Served, func(q batching.Request) bool { return q.First < q.Last }) {
+		if !hasSeveral || e.Stages > 0 || slices.ContainsFunc(e.Served, func(q batching.Request) bool { return q.First < q.Last }) {
 			continue
 		}
 		if out == nil {

@@ -37,23 +37,41 @@ func NewNested(rows *Rows, roots, begin []int32) *Nested {
 }
 
 // Around returns the predicted time of a request around others: what engines save of these beyond the changed run goes off,
-// of several at a time the most. took returns the time of a request by its engine, if it has one, and in the changed run.
+// of several at a time the most. One that was given up saves nothing, unless it now ends in time: then no other one follows.
+// took returns the time of a request by its engine, if it has one, and in the changed run.
 func (n *Nested) Around(r int32, took func(r int32) (ns, changed int64, isFormed bool)) int64 {
+	f := n.forest
 	_, all, _ := took(r)
 	until, most := int64(math.MinInt64), int64(0)
-	for _, c := range n.Inner[r] {
+	whole := all
+	for i, c := range n.Inner[r] {
 		ns, changed, isFormed := took(c)
 		if !isFormed {
 			ns = n.Around(c, took)
 		}
+		if client := f.Tree.Parent[c]; n.isGivenUp(r, i) {
+			if ns > f.End(client)-f.Start(c) {
+				continue
+			}
+			last := n.Inner[r][len(n.Inner[r])-1]
+			rest := f.End(r) - max(f.End(client), min(f.End(r), f.End(last)))
+			return max(0, f.Start(c)-f.Start(r)-(whole-all)-most+max(0, ns)+rest)
+		}
 		more := changed - max(0, ns)
-		if n.forest.Start(c) >= until {
+		if f.Start(c) >= until {
 			all -= most
 			most = more
 		} else if max(more, -more) > max(most, -most) {
 			most = more
 		}
-		until = max(until, n.forest.End(c))
+		until = max(until, f.End(c))
 	}
 	return max(0, all-most)
+}
+
+// isGivenUp reports whether the span around a request within another one ends before it, and another request follows.
+func (n *Nested) isGivenUp(r int32, i int) bool {
+	f, inner := n.forest, n.Inner[r]
+	client := f.Tree.Parent[inner[i]]
+	return client != r && i+1 < len(inner) && f.End(client) < f.End(inner[i]) && f.Start(inner[i+1]) >= f.End(client)
 }

@@ -27,11 +27,18 @@ type Rows struct {
 	Forest  *trace.Forest
 	Owner   []int32 // the request of each row
 	Workers []int32 // the first device of each shared execution, of the outermost for nested ones, or none
+	// Journeys has the rows of executions that pass through several engines. They are no executions of an engine.
+	Journeys map[int32]bool
+	own      map[int32]bool // by name of spans, see findOwn
 }
 
 // NewRows finds the devices of executions.
 func NewRows(f *trace.Forest, owner []int32) Rows {
 	rows := Rows{Forest: f, Owner: owner, Workers: slices.Repeat([]int32{none}, len(f.Executions.List))}
+	if len(f.Executions.List) > 0 {
+		rows.findJourneys()
+		rows.findOwn()
+	}
 	for r := range f.Rows() {
 		x := rows.ExecutionOf(r)
 		if x == trace.NoExecution || !f.CountsInSums(r) {
@@ -44,16 +51,16 @@ func NewRows(f *trace.Forest, owner []int32) Rows {
 	return rows
 }
 
-// ExecutionOf returns the outermost execution of a row.
+// ExecutionOf returns the outermost execution of a row, without journeys around it.
 func (rows *Rows) ExecutionOf(r int32) int32 {
 	f := rows.Forest
 	x := f.ExecutionOf(r, rows.Owner)
 	for depth := 0; x != trace.NoExecution && depth < maxDepth; depth++ {
-		p := f.Tree.Parent[f.Executions.List[x].Row]
-		if p == trace.NoRow || f.Executions.Of[p] == trace.NoExecution {
+		of := rows.around(x)
+		if of == trace.NoExecution || rows.Journeys[f.Executions.List[of].Row] {
 			break
 		}
-		x = f.Executions.Of[p]
+		x = of
 	}
 	return x
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/serving"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/timeline"
@@ -16,15 +17,15 @@ import (
 )
 
 // Gaps are times of engines between executions while a request is under way. Steps is the time of executions, Within the part
-// of it without an operation on a device, Operations their number. Before is the number of gaps before the first operations of
-// requests, which are not in List.
+// of it without an operation on a device, Operations their number. First has the gaps before the first operations of requests,
+// which are not in List.
 type Gaps struct {
-	List                                  []int64
-	NS, Before, Steps, Within, Operations int64
+	List, First                   []int64
+	NS, Steps, Within, Operations int64
 }
 
 // Count returns the number of all gaps.
-func (g *Gaps) Count() int64 { return int64(len(g.List)) + g.Before }
+func (g *Gaps) Count() int64 { return int64(len(g.List) + len(g.First)) }
 
 // Left returns the share that is left of the gaps if they are as short as those between operations within executions. It
 // is 0 if there are none.
@@ -47,18 +48,22 @@ const longer = 8
 // Pauses returns the number and the sum of rare gaps far longer than the usual one.
 func (g *Gaps) Pauses() (n, ns, usual int64) {
 	const rare = 10
-	if len(g.List) == 0 {
-		return 0, 0, 0
-	}
-	usual = sketch.Median(g.List)
-	for _, gap := range g.List {
-		if gap > longer*usual {
-			n++
-			ns += gap
+	for _, list := range [][]int64{g.First, g.List} {
+		if len(list) == 0 {
+			continue
 		}
-	}
-	if rare*n > int64(len(g.List)) {
-		return 0, 0, usual
+		usual = sketch.Median(list)
+		var of, sum int64
+		for _, gap := range list {
+			if gap > longer*usual {
+				of++
+				sum += gap
+			}
+		}
+		if rare*of <= int64(len(list)) {
+			n += of
+			ns += sum
+		}
 	}
 	return n, ns, usual
 }
@@ -173,27 +178,35 @@ func Between(f *trace.Forest, works []Span, operations bool) (g Gaps) {
 // Span is the time of a shared execution, or of one of its steps. device is the first one of its operations.
 type Span struct {
 	*trace.Execution
-	from, to, busy int64
+	from, to, busy int64 // busy of its device
 	first, last    int64 // of its operations
 	step           int64
-	operations     int64
+	operations     int64 // of its device
 	device         int32
 }
 
-// ready returns the earliest end of the executions before of its requests, or 0 if one of them is new.
+// ready returns the earliest end of the executions before of its requests, or 0 if one of them is new. New ones join others
+// that all come from one execution, as groups of a pipeline do.
 func (w *Span) ready(answered map[int32]int64) (at int64) {
-	for i, r := range w.Requests {
-		end := answered[r]
-		if at = min(at, end); i == 0 {
-			at = end
+	first, last := int64(math.MaxInt64), int64(0)
+	isNew := false
+	for _, r := range w.Requests {
+		end, known := answered[r]
+		isNew = isNew || !known
+		if known {
+			first, last = min(first, end), max(last, end)
 		}
 	}
-	return at
+	if isNew && first != last {
+		return 0
+	}
+	return first
 }
 
-// Spans returns the shared executions by start. One of several steps, such as a batch that runs to its longest
-// answer, is divided among these.
+// Spans returns the shared executions of engines by start, without those within others. One of several steps, such as a batch
+// that runs to its longest answer, is divided among these.
 func Spans(f *trace.Forest) []Span {
+	rows := serving.NewRows(f, f.RequestOwners())
 	all := make([]Span, len(f.Executions.List))
 	at := make([]int, len(all)) // the current step of each execution
 	for i := range all {
@@ -202,11 +215,19 @@ func Spans(f *trace.Forest) []Span {
 		all[i] = Span{Execution: x, from: from, to: to, first: to, last: from, device: math.MaxInt32}
 		at[i] = i
 	}
+	device := make([]int32, len(all))
+	for i := range device {
+		device[i] = math.MaxInt32
+	}
+	var parts []int32
 	for _, r := range f.Devices.ByStart {
-		x := f.Executions.Of[r]
-		if x == trace.NoExecution || !f.CountsInSums(r) || f.Has(r, trace.FlagHost) {
-			continue
+		if x := rows.ExecutionOf(r); x != trace.NoExecution && f.CountsInSums(r) && !f.Has(r, trace.FlagHost) {
+			device[x] = min(device[x], f.Device(r))
+			parts = append(parts, r)
 		}
+	}
+	for _, r := range parts {
+		x := rows.ExecutionOf(r)
 		w := &all[at[x]]
 		switch {
 		case !f.Has(r, trace.FlagStep):
@@ -223,26 +244,37 @@ func Spans(f *trace.Forest) []Span {
 		}
 		w.first = min(w.first, f.Start(r))
 		w.last = max(w.last, f.End(r))
-		w.busy += f.Duration(r)
-		w.operations++
+		if f.Device(r) == device[x] { // the others work at the same time
+			w.busy += f.Duration(r)
+			w.operations++
+		}
 		w.device = min(w.device, f.Device(r))
 	}
+	all = slices.DeleteFunc(all, func(w Span) bool {
+		return rows.Journeys[w.Row] || f.Executions.List[rows.ExecutionOf(w.Row)].Row != w.Row
+	})
 	slices.SortStableFunc(all, func(a, b Span) int { return cmp.Compare(a.from, b.from) })
 	return all
 }
 
 // WithinRequests returns the gaps above a threshold in which a device waits for the next operation of a request: behind the
-// operation before of this request on any device, or, of one that waited for its first operation, behind other requests.
+// operation before of this request on any device, or, of one that waited for its first operation, behind other requests. Where
+// it was alone, it waits if it takes far longer than others that were.
 func WithinRequests(f *trace.Forest, above time.Duration) (g Gaps) {
 	owners := f.RequestOwners()
 	ended := make([]int64, f.Len()) // of the operations before of the request, by row
-	last := make(map[int32]int64)
+	first, last := make(map[int32]int64), make(map[int32]int64)
 	for _, r := range f.Devices.ByStart {
 		if of := owners[r]; of != trace.NoRow && int(of) < f.Len() && f.CountsInSums(r) && f.Has(r, trace.FlagStart) {
 			ended[r] = last[of]
+			if last[of] == 0 {
+				first[of] = f.Start(r)
+			}
 			last[of] = max(last[of], f.End(r))
 		}
 	}
+	came := requests.Came(f, owners, first)
+	var alone []int64
 	for _, rows := range f.Devices.All() {
 		before, end := trace.NoRow, int64(0)
 		for _, r := range rows {
@@ -257,11 +289,26 @@ func WithinRequests(f *trace.Forest, above time.Duration) (g Gaps) {
 				if ended[r] > 0 {
 					g.List = append(g.List, start-from)
 				} else {
-					g.Before++
+					g.First = append(g.First, start-from)
 				}
+			} else if isOne && ended[r] == 0 && f.Start(of) >= end {
+				at := f.Start(of)
+				if came[of] != of {
+					at = f.End(came[of])
+				}
+				alone = append(alone, start-at)
 			}
 			g.Steps += max(0, f.End(r)-max(start, end))
 			before, end = r, max(end, f.End(r))
+		}
+	}
+	if len(alone) > 0 {
+		usual := sketch.Median(alone)
+		for _, ns := range alone {
+			if ns > longer*usual && ns > int64(above) {
+				g.First = append(g.First, ns-usual)
+				g.NS += ns - usual
+			}
 		}
 	}
 	return g

@@ -9,6 +9,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/batching"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
 )
 
@@ -111,6 +112,9 @@ func Weights(f *trace.Forest) map[int32]float64 {
 	tokens := engines.Tokens(f)
 	loads := make(map[int32][]batching.Load)
 	for _, i := range byStart {
+		if p := f.Tree.Parent[list[i].Row]; p != trace.NoRow && f.Executions.Of[p] != trace.NoExecution {
+			continue // the one around has them
+		}
 		of := list[i].Weights
 		if tokens != nil {
 			of = tokens[i]
@@ -207,4 +211,33 @@ func HalfStep(f *trace.Forest) int64 {
 		sum += f.Duration(f.Executions.List[i].Row)
 	}
 	return sum / int64(2*len(f.Executions.List))
+}
+
+// Services counts the services with operations on devices. A server's services differ in work: prompts and tokens. f may be
+// nil.
+func Services(f *trace.Forest) int {
+	of := make(map[string]bool)
+	if f != nil {
+		for _, r := range f.Devices.ByStart {
+			of[f.Service(r)] = true
+		}
+	}
+	return len(of)
+}
+
+// IsHeavy reports whether a request has more than twice the usual weight: its work explains its time.
+func IsHeavy(f *trace.Forest, s *requests.Standout) bool {
+	const times = 2
+	own := 0.0
+	var all []float64
+	for r, w := range Weights(f) {
+		if int(r) < f.Len() {
+			if n := f.Node(r); n.TraceID() == s.TraceID && n.SpanID() == s.SpanID {
+				own = w
+			}
+			all = append(all, w)
+		}
+	}
+	slices.Sort(all)
+	return len(all) > 0 && own > times*all[len(all)/2]
 }

@@ -8,7 +8,6 @@ import (
 	"sort"
 
 	"github.com/optrace/optrace/analyze/internal/sketch"
-	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/model/attrkey"
@@ -301,12 +300,10 @@ type Slow struct {
 // SlowOnes returns the spans of requests, with nothing below them and no queue, that take some times the median of their
 // name, by name.
 func SlowOnes(f *trace.Forest, longer int64) (all []Slow) {
-	owners, calls := f.RequestOwners(), make(map[string][]int64)
-	for r := range f.Rows() {
-		isPlaced := f.Flags(r)&(trace.FlagOp|trace.FlagStart|trace.FlagDuplicate) == trace.FlagStart
-		if isPlaced && f.Tree.Parent[r] != trace.NoRow && f.ExecutionOf(r, owners) == trace.NoExecution &&
-			len(f.Tree.Children(r)) == 0 && !requests.IsWait(f.RowName(r)) {
-			calls[f.RowName(r)] = append(calls[f.RowName(r)], f.Duration(r))
+	calls := make(map[string][]int64)
+	for name, rows := range OfRequests(f) {
+		for _, r := range rows {
+			calls[name] = append(calls[name], f.Duration(r))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(calls)) {

@@ -3,10 +3,12 @@ package layers
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/trace"
@@ -19,10 +21,15 @@ type Layer struct {
 	Number      int64
 	Row         profile.Operation
 	Path, Phase string  // of a layer told by its path
+	Device      int32   // the number of the only device where it is slow, or AnyDevice
+	devices     int     // with enough calls
 	Factor      float64 // times the usual time of its like
 	Median      int64   // of the usual times of all, in ns
 	Like        int     // the number of others
 }
+
+// AnyDevice is the device of a layer that is slow on all devices.
+const AnyDevice = int32(-1)
 
 // Usual returns the usual time of a call in ns. First calls may take far longer.
 func (l *Layer) Usual() float64 { return cmp.Or(l.Row.P50NS.V, l.Row.MeanNS) }
@@ -42,7 +49,8 @@ func (l *Layer) Selects() string {
 	return text
 }
 
-// Slower returns the operations of layers that take longer than those of the other layers. f may be nil.
+// Slower returns the operations of layers that take longer than those of the other layers: on all devices, or on some only.
+// f may be nil.
 func Slower(operations []profile.Operation, f *trace.Forest) (slow []Layer) {
 	families := make(map[string][]Layer)
 	var order []string
@@ -58,7 +66,7 @@ func Slower(operations []profile.Operation, f *trace.Forest) (slow []Layer) {
 			continue
 		}
 		if family, number, ok := trace.LayerOf(o.Operation); ok {
-			add(family, Layer{Number: number, Row: *o})
+			add(family, Layer{Number: number, Row: *o, Device: AnyDevice})
 		}
 	}
 	ofPaths(f, add)
@@ -85,57 +93,107 @@ func Slower(operations []profile.Operation, f *trace.Forest) (slow []Layer) {
 			}
 		}
 	}
-	return slow
+	return onDevices(slow)
 }
 
-// ofPaths adds the operations of devices whose paths name a layer.
+// enough is the least number of calls of a layer that tells whether it is slow on a device.
+const enough = 10
+
+// onDevices returns the layers that are slow on each of their devices, without those of the devices, and the others by device.
+func onDevices(slow []Layer) []Layer {
+	slowOn := make(map[place]int) // devices
+	for i := range slow {
+		if l := &slow[i]; l.Device != AnyDevice {
+			slowOn[l.place()]++
+		}
+	}
+	return slices.DeleteFunc(slow, func(l Layer) bool {
+		isEverywhere := slowOn[l.place()] == l.devices
+		return l.devices > 1 && isEverywhere != (l.Device == AnyDevice)
+	})
+}
+
+// place tells an operation of a layer.
+type place struct{ operation, path, phase string }
+
+func (l *Layer) place() place { return place{l.Row.Operation, l.Path, l.Phase} }
+
+// ofPaths adds the operations of devices whose paths name a layer, of all devices and of each.
 func ofPaths(f *trace.Forest, add func(family string, l Layer)) {
 	if f == nil || len(f.Names.Paths.Values) < 2 {
 		return
 	}
-	type place struct{ name, path, phase int32 }
+	type placeOn struct{ name, path, phase, device int32 }
 	var phases symbols.Names
 	var phaseOf []int32 // by mark
 	for _, m := range f.Names.Marks.Values {
 		phaseOf = append(phaseOf, phases.ID(m.Phase))
 	}
-	type calls struct {
-		profile.Operation
-		durations []int64
-	}
-	all := make(map[place]*calls)
+	all := make(map[placeOn]*calls)
 	for _, r := range f.Devices.ByStart {
 		path := f.Path(r)
 		if path == 0 || !f.CountsInSums(r) || !f.IsDeviceSide(r) || f.Kind(r) != op.KindCompute {
 			continue
 		}
-		at := place{f.Name(r), path, phaseOf[f.Mark(r)]}
-		o := all[at]
-		if o == nil {
-			o = &calls{Operation: profile.Operation{Operation: f.RowName(r)}}
-			all[at] = o
-		}
-		o.Count++
-		o.FLOPs += f.Flops(r)
-		o.Elements += f.Elements(r)
-		o.SumNS += f.Duration(r)
-		o.durations = append(o.durations, f.Duration(r))
+		c := order.At(all, placeOn{f.Name(r), path, phaseOf[f.Mark(r)], f.Device(r)})
+		c.flops += f.Flops(r)
+		c.elements += f.Elements(r)
+		c.durations = append(c.durations, f.Duration(r))
 	}
-	for _, at := range slices.SortedFunc(maps.Keys(all), func(a, b place) int {
+	devices := make(map[placeOn]int)
+	for _, at := range slices.Collect(maps.Keys(all)) {
+		c := all[at]
+		at.device = AnyDevice
+		order.At(all, at).add(c)
+		if len(c.durations) >= enough {
+			devices[at]++
+		}
+	}
+	for _, at := range slices.SortedFunc(maps.Keys(all), func(a, b placeOn) int {
 		byPhase := cmp.Compare(phases.Values[a.phase], phases.Values[b.phase])
-		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.path, b.path), byPhase)
+		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.path, b.path), byPhase, cmp.Compare(a.device, b.device))
 	}) {
-		o := all[at].Operation
-		o.MeanNS = float64(o.SumNS) / float64(o.Count)
-		o.P50NS = op.KnownFloat(float64(sketch.Median(all[at].durations)))
-		path := f.Names.Paths.Values[at.path]
-		phase := phases.Values[at.phase]
+		whole := at
+		whole.device = AnyDevice
+		isLittle := at != whole && (devices[whole] < 2 || len(all[at].durations) < enough)
+		name, path, phase := f.Names.Operations.Values[at.name], f.Names.Paths.Values[at.path], phases.Values[at.phase]
 		family, number, isLayer := trace.LayerOf(path)
-		if !isLayer || strings.ContainsAny(o.Operation+path+phase, ",=*") {
+		if !isLayer || isLittle || strings.ContainsAny(name+path+phase, ",=*") {
 			continue
 		}
-		add(o.Operation+" of "+family+" in "+phase, Layer{Number: number, Row: o, Path: path, Phase: phase})
+		l := Layer{Number: number, Row: all[at].operation(), Path: path, Phase: phase, Device: at.device, devices: devices[whole]}
+		l.Row.Operation = name
+		add(fmt.Sprint(name, " of ", family, " in ", phase, " on ", at.device), l)
 	}
+}
+
+// calls has the calls of an operation.
+type calls struct {
+	flops, elements int64
+	durations       []int64
+}
+
+func (c *calls) add(o *calls) {
+	c.flops += o.flops
+	c.elements += o.elements
+	if c.durations == nil {
+		c.durations = slices.Clip(o.durations)
+		return
+	}
+	c.durations = append(c.durations, o.durations...)
+}
+
+// operation returns the figures that layers are compared by.
+func (c *calls) operation() (o profile.Operation) {
+	o.Count = int64(len(c.durations))
+	o.FLOPs = c.flops
+	o.Elements = c.elements
+	for _, ns := range c.durations {
+		o.SumNS += ns
+	}
+	o.MeanNS = float64(o.SumNS) / float64(o.Count)
+	o.P50NS = op.KnownFloat(float64(sketch.Median(c.durations)))
+	return o
 }
 
 // sameWork reports whether calls of two operations have the same work, as far as it is known.

@@ -1,0 +1,40 @@
+package hostcalls_test
+
+import (
+	"testing"
+
+	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/trace"
+)
+
+// calls returns the turns of calls that begin every 8 ms and take 10 ms or so, one at a time or beside each other.
+// Every sixteenth begins 100 ms later.
+func calls(underLock bool) (t hostcalls.Turns, ok bool) {
+	const ms = 1_000_000
+	f := trace.New()
+	var at, free int64
+	for i := range int64(64) {
+		if at += 8 * ms; i%16 == 0 {
+			at += 100 * ms
+		}
+		end := at + 10*ms + i*i%5*ms
+		if underLock {
+			end += max(0, free-at)
+		}
+		free = max(free, end)
+		tracetest.AddTo(f, tracetest.SpanAt("agent", 1, 0, at-ms, end+ms).In(byte(1+i)),
+			tracetest.SpanAt("tool", 2, 1, at, end).In(byte(1+i)))
+	}
+	f.Build()
+	return hostcalls.TurnsOf(f, hostcalls.OfRequests(f)["tool"])
+}
+
+func TestCallsUnderALockTakeTurns(t *testing.T) {
+	if turns, ok := calls(true); !ok || turns.Waited != 60 || turns.WaitedNS < turns.NS/3 {
+		t.Errorf("under a lock: %+v, %v", turns, ok)
+	}
+	if turns, ok := calls(false); ok {
+		t.Errorf("beside each other: %+v", turns)
+	}
+}
