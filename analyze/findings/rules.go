@@ -44,6 +44,7 @@ var rules = []rule{
 	{"queue", SlowRequest, (*list).queues},
 	{"queue", SlowRequest, (*list).takingTurns},
 	{"slow_request", SlowRequest, (*list).slowRequests},
+	{"network", HostGap, (*list).network},
 	{"before_operations", HostGap, (*list).before},
 	{"before_operations", HostGap, (*list).outsideCalls},
 	{"engine_host", HostGap, func(l *list) []candidate { return l.engineHost() }},

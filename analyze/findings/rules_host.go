@@ -158,7 +158,13 @@ func (l *list) findPauses() (all []candidate) {
 	if len(l.engineHost()) > 0 { // the same time
 		return all
 	}
-	return append(all, l.unrecorded(named)...)
+	pauses := l.unrecorded(named)
+	var saving replay.Saving
+	if between := l.network(); between != nil && pauses != nil && l.replay(&saving, pauses[0].changes) &&
+		2*between[0].saving.NS > saving.NS { // the same time
+		return all
+	}
+	return append(all, pauses...)
 }
 
 // slowCalls finds spans of requests, with nothing below them, that rarely take many times their usual time.
@@ -214,9 +220,15 @@ func (l *list) before() (all []candidate) {
 		return l.lead()
 	}
 	pauses := l.pauses()
+	there := int64(0) // to other services, which network has
+	if l.network() != nil {
+		for _, c := range executions.BetweenServices(l.Forest) {
+			there += c.ThereNS
+		}
+	}
 	for i := range l.Alike {
 		a := &l.Alike[i]
-		if !l.enough(a.BeforeNS) {
+		if !l.enough(a.BeforeNS) || 2*there > a.BeforeNS {
 			continue
 		}
 		most := ""

@@ -3,6 +3,7 @@ package findings
 import (
 	"strings"
 
+	"github.com/optrace/optrace/analyze/findings/internal/executions"
 	"github.com/optrace/optrace/analyze/internal/chance"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/internal/text/units"
@@ -69,4 +70,30 @@ func (l *list) replicas() (all []candidate) {
 		all = append(all, candidate{Finding: f, changes: change(replay.Balance, replay.EvenRequests)})
 	}
 	return all
+}
+
+// network finds time of requests on the way between services.
+func (l *list) network() []candidate {
+	if !l.byRequest {
+		return nil
+	}
+	var n, ns int64
+	calls := executions.BetweenServices(l.Forest)
+	for _, c := range calls {
+		n += c.Count
+		ns += c.NS
+	}
+	if !l.enough(ns) {
+		return nil
+	}
+	most := calls[0]
+	f := says(HostGap, Where{Section: "critical_path"},
+		"Requests are %s on the way between services, in %s: %s each, mostly from %s to %s.", l.part(ns),
+		units.Plural(n, "call"), units.Duration(ns/n), named(most.From), named(most.To))
+	f.Evidence = []Evidence{
+		times("calls", n), lasts("between services", ns), about("from", most.From), about("to", most.To),
+		lasts("between these two", most.NS),
+	}
+	f.Try = "measure the network between them: connections that stay open, fewer bytes, services nearby; a full server accepts late"
+	return []candidate{{Finding: f, saving: replay.Saving{NS: ns, HighNS: ns}, atMost: true}}
 }

@@ -259,6 +259,9 @@ func (l *list) findEngineHost() []candidate {
 		}
 		shorter.Factor = cmp.Or(g.Left(), left)
 	}
+	if between := l.network(); between != nil && 2*between[0].saving.NS > g.NS { // the same time
+		return nil
+	}
 	n := g.Count()
 	f := says(HostGap, Where{Section: "critical_path"},
 		"The engine is idle for %s between steps, %s at a time, while requests wait.", units.Duration(g.NS),

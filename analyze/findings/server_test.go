@@ -97,6 +97,21 @@ func searching() (records []op.Record) {
 	return records
 }
 
+// calling returns twenty requests that call a service for 60 ms, from 10 ms after the call on, and get the answer 30 ms late.
+func calling() (records []op.Record) {
+	for i := range byte(20) {
+		id := op.TraceID{6, i}
+		at := (1_000 + 200*int64(i)) * ms
+		request, call := spanAt("POST", "gateway", id, at, 102*ms), spanAt("call", "gateway", id, at+ms, 100*ms)
+		served, dense := spanAt("infer", "model", id, at+11*ms, 60*ms), matmulAt("model", id, at+12*ms, 58*ms)
+		call.Span.SpanID, call.Span.ParentSpanID = op.SpanID{2}, op.SpanID{1}
+		served.Span.SpanID, served.Span.ParentSpanID = op.SpanID{3}, op.SpanID{2}
+		dense.Entry.SpanID, dense.Entry.ParentSpanID = op.SpanID{4}, op.SpanID{3}
+		records = append(records, request, call, served, dense)
+	}
+	return records
+}
+
 // parsing returns twenty requests that spend 10 ms in a span before 10 ms on a device, which is always busy. One fails.
 func parsing() (records []op.Record) {
 	for i := range byte(20) {
@@ -256,6 +271,7 @@ func TestWhatIsSaidOfServers(t *testing.T) {
 		"copies of results":        {sampling(), "pageable_copy", "60 copies take 30.0 ms. The host works on them while"},
 		"a lock":                   {locked(), "engine_host", "No two devices work at the same time."},
 		"rare slow calls":          {searching(), "uneven_calls", "search takes 10.0 ms at the median and up to 200 ms"},
+		"a slow network":           {calling(), "network", "between services, in 20 calls: 40.0 ms each, mostly from gateway to model."},
 		"a host that stops":        {stepping(ms/50, 40*ms), "pauses", "pauses 3 times between steps, for 40.0 ms"},
 		"three long prompts":       {served(prompt(400), prompt(10), 12), "stalled_batch", "3 long prompts stall the batch"},
 		"a span before the device": {parsing(), "before_operations", "20 requests POST spend 200 ms (50.0 %)"},
