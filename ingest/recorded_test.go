@@ -159,7 +159,7 @@ func TestCallsOfPyTorch(t *testing.T) {
 	r := check.Must(analyze.Run(t.Context(), ingest.Open(h100+"allocator.json.gz"), analyze.Options{}))(t)
 	if !slices.ContainsFunc(r.Findings, func(f findings.Finding) bool {
 		return f.Rule == "allocator" && strings.Contains(f.Text,
-			"120 calls of cudaFree, cudaDeviceSynchronize (40 a step)")
+			"240 calls of cudaMalloc, cudaFree, cudaDeviceSynchronize (80 a step)")
 	}) {
 		t.Errorf("%+v", r.Findings)
 	}
