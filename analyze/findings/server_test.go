@@ -52,10 +52,14 @@ func sampling() (records []op.Record) {
 		if rec.Entry == nil {
 			continue
 		}
-		dense, copied := *rec.Entry, *rec.Entry
+		dense := *rec.Entry
+		copied := *rec.Entry
 		dense.Duration = ms / 2
-		copied.Operation, copied.Kind, copied.SpanID = "Memcpy DtoH (Device -> Pageable)", op.KindMemory, op.SpanID{4}
-		copied.Start, copied.Duration = op.Known(dense.Start.V+ms/2), ms/2
+		copied.Operation = "Memcpy DtoH (Device -> Pageable)"
+		copied.Kind = op.KindMemory
+		copied.SpanID = op.SpanID{4}
+		copied.Start = op.Known(dense.Start.V + ms/2)
+		copied.Duration = ms / 2
 		records = append(records[:len(records)-1], op.Record{Entry: &dense}, op.Record{Entry: &copied})
 	}
 	return records
@@ -64,12 +68,14 @@ func sampling() (records []op.Record) {
 // locked returns two engines, each with two requests and steps of 1 ms on a device, one step after the other.
 func locked() (records []op.Record) {
 	for step := range 120 {
-		at, engine := (1_000+int64(step))*ms, byte(step%2)
+		at := (1_000 + int64(step)) * ms
+		engine := byte(step % 2)
 		var links []op.Link
 		for i := range byte(2) {
 			links = append(links, op.Link{TraceID: op.TraceID{1, engine, i}, SpanID: op.SpanID{1}})
 		}
-		id, service := op.TraceID{2, byte(step)}, fmt.Sprint("engine", engine)
+		id := op.TraceID{2, byte(step)}
+		service := fmt.Sprint("engine", engine)
 		dense := matmulAt(service, id, at, ms)
 		dense.Entry.DeviceID = fmt.Sprint("cuda:", engine)
 		records = append(records, spanAt("step", service, id, at, ms, links...), dense)
@@ -90,7 +96,8 @@ func searching() (records []op.Record) {
 		}
 		id := op.TraceID{5, i}
 		search := matmulAt("", id, at, ns)
-		search.Entry.Operation, search.Entry.OutputElements = "search", op.Known(int64(50))
+		search.Entry.Operation = "search"
+		search.Entry.OutputElements = op.Known(int64(50))
 		records = append(records, spanAt("POST", "", id, at-ms, ns+2*ms), search)
 		at += ns + 5*ms
 	}
@@ -102,11 +109,16 @@ func calling() (records []op.Record) {
 	for i := range byte(20) {
 		id := op.TraceID{6, i}
 		at := (1_000 + 200*int64(i)) * ms
-		request, call := spanAt("POST", "gateway", id, at, 102*ms), spanAt("call", "gateway", id, at+ms, 100*ms)
-		served, dense := spanAt("infer", "model", id, at+11*ms, 60*ms), matmulAt("model", id, at+12*ms, 58*ms)
-		call.Span.SpanID, call.Span.ParentSpanID = op.SpanID{2}, op.SpanID{1}
-		served.Span.SpanID, served.Span.ParentSpanID = op.SpanID{3}, op.SpanID{2}
-		dense.Entry.SpanID, dense.Entry.ParentSpanID = op.SpanID{4}, op.SpanID{3}
+		request := spanAt("POST", "gateway", id, at, 102*ms)
+		call := spanAt("call", "gateway", id, at+ms, 100*ms)
+		served := spanAt("infer", "model", id, at+11*ms, 60*ms)
+		dense := matmulAt("model", id, at+12*ms, 58*ms)
+		call.Span.SpanID = op.SpanID{2}
+		call.Span.ParentSpanID = op.SpanID{1}
+		served.Span.SpanID = op.SpanID{3}
+		served.Span.ParentSpanID = op.SpanID{2}
+		dense.Entry.SpanID = op.SpanID{4}
+		dense.Entry.ParentSpanID = op.SpanID{3}
 		records = append(records, request, call, served, dense)
 	}
 	return records

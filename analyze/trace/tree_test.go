@@ -139,10 +139,12 @@ func TestJoinServices(t *testing.T) {
 				for i := range specs {
 					specs[i].Remote = false
 				}
-				specs[2].Root, specs[2].RootID = "generate", 2
+				specs[2].Root = "generate"
+				specs[2].RootID = 2
 				if n > 0 {
 					specs = append(specs, tracetest.OpAt("mlp", 10, 3, 20, 80))
-					specs[4].Root, specs[4].RootID = "generate", 3
+					specs[4].Root = "generate"
+				specs[4].RootID = 3
 					want = append(want, 3)
 				}
 			}
