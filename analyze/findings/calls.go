@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/alike"
-	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/internal/text/units"
@@ -32,9 +31,9 @@ func (l *list) unevenCalls() (all []candidate) {
 		var more, unlike, most, longest int64
 		var worst alike.Calls
 		for _, a := range calls[o.Operation] {
-			excess, slowest := l.excess(a)
+			excess, slowest := a.Excess(l.Forest)
 			switch {
-			case a.IsUnlike || l.Forest.Flops(a.Rows[0]) <= 0 && !l.areRare(a):
+			case a.IsUnlike || l.Forest.Flops(a.Rows[0]) <= 0 && !a.AreRare(l.Forest):
 				unlike += max(0, excess)
 			case slowest > 0:
 				more += excess
@@ -83,47 +82,6 @@ func (l *list) unevenByLoad(has []candidate) (all []candidate) {
 		all = append(all, candidate{Finding: f, changes: change(replay.Typical, o.Operation)})
 	}
 	return all
-}
-
-// excess returns the time of calls above the median of their device, without first calls, and the longest of at least twice
-// that. A device that is slow in most of its calls is a straggler.
-func (l *list) excess(a alike.Calls) (more, longest int64) {
-	const (
-		slower = 2
-		few    = 5
-	)
-	byDevice := make(map[int32][]int64)
-	for _, r := range a.Rest {
-		byDevice[l.Forest.Device(r)] = append(byDevice[l.Forest.Device(r)], l.Forest.Duration(r))
-	}
-	for _, calls := range byDevice {
-		median := a.Median
-		if len(calls) >= few {
-			median = sketch.Median(calls)
-		}
-		for _, ns := range calls {
-			if more += ns - median; ns >= slower*median {
-				longest = max(longest, ns)
-			}
-		}
-	}
-	return more, longest
-}
-
-// areRare reports whether a quarter of calls at most is slow, and all others take about their median: the work of calls with
-// equal outputs may differ otherwise.
-func (l *list) areRare(a alike.Calls) bool {
-	const rare, slower, like = 4, 4, 1.5
-	slow := 0
-	for _, r := range a.Rest {
-		switch ns := l.Forest.Duration(r); {
-		case ns >= slower*a.Median:
-			slow++
-		case float64(ns) > like*float64(a.Median):
-			return false
-		}
-	}
-	return rare*slow <= len(a.Rest)
 }
 
 // firstCalls finds operations of devices whose first call takes far longer than later ones of equal shapes. A first step

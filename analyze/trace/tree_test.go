@@ -144,7 +144,7 @@ func TestJoinServices(t *testing.T) {
 				if n > 0 {
 					specs = append(specs, tracetest.OpAt("mlp", 10, 3, 20, 80))
 					specs[4].Root = "generate"
-				specs[4].RootID = 3
+					specs[4].RootID = 3
 					want = append(want, 3)
 				}
 			}

@@ -66,6 +66,47 @@ func callsOf(f *trace.Forest, rows []int32) Calls {
 	return c
 }
 
+// Excess returns the time of the rest of the calls above the median of their device, and the longest of at least twice that.
+// A device that is slow in most of its calls is a straggler.
+func (c *Calls) Excess(f *trace.Forest) (more, longest int64) {
+	const (
+		slower = 2
+		few    = 5
+	)
+	byDevice := make(map[int32][]int64)
+	for _, r := range c.Rest {
+		byDevice[f.Device(r)] = append(byDevice[f.Device(r)], f.Duration(r))
+	}
+	for _, calls := range byDevice {
+		median := c.Median
+		if len(calls) >= few {
+			median = sketch.Median(calls)
+		}
+		for _, ns := range calls {
+			if more += ns - median; ns >= slower*median {
+				longest = max(longest, ns)
+			}
+		}
+	}
+	return more, longest
+}
+
+// AreRare reports whether a quarter of the rest of the calls at most is slow, and all others take about their median: the
+// work of calls with equal outputs may differ otherwise.
+func (c *Calls) AreRare(f *trace.Forest) bool {
+	const rare, slower, like = 4, 4, 1.5
+	slow := 0
+	for _, r := range c.Rest {
+		switch ns := f.Duration(r); {
+		case ns >= slower*c.Median:
+			slow++
+		case float64(ns) > like*float64(c.Median):
+			return false
+		}
+	}
+	return rare*slow <= len(c.Rest)
+}
+
 // Load is the load of a shared execution: the sums of the weights of its links, and their number.
 type Load struct{ Weight, Attention, Links int64 }
 
