@@ -9,8 +9,8 @@ require (
 	github.com/optrace/optrace v0.3.0
 	go.opentelemetry.io/collector/component v1.61.0
 	go.opentelemetry.io/collector/component/componenttest v0.155.0
-	go.opentelemetry.io/collector/config/configretry v1.61.0
 	go.opentelemetry.io/collector/config/configoptional v1.61.0
+	go.opentelemetry.io/collector/config/configretry v1.61.0
 	go.opentelemetry.io/collector/confmap v1.61.0
 	go.opentelemetry.io/collector/confmap/provider/envprovider v1.61.0
 	go.opentelemetry.io/collector/confmap/provider/fileprovider v1.61.0
