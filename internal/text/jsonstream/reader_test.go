@@ -63,8 +63,8 @@ func shown(t *testing.T, text string) string {
 		return b.String()
 	}
 	whole := show(strings.NewReader(text))
-	check.Equal(t, "data with EOF", whole, show(iotest.DataErrReader(strings.NewReader(text))))
 	if len(text) < jsonstream.MaxElement { // or it takes long
+		check.Equal(t, "data with EOF", whole, show(iotest.DataErrReader(strings.NewReader(text))))
 		check.Equal(t, "in halves", whole, show(iotest.HalfReader(strings.NewReader(text))))
 		check.Equal(t, "bytewise", whole, show(iotest.OneByteReader(strings.NewReader(text))))
 	}
