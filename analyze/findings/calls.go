@@ -1,8 +1,11 @@
 package findings
 
 import (
+	"maps"
 	"slices"
 
+	"github.com/optrace/optrace/analyze/findings/internal/executions"
+	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
 	"github.com/optrace/optrace/analyze/internal/alike"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/replay"
@@ -126,6 +129,50 @@ func (l *list) firstCalls() (all []candidate) {
 		found.Evidence = []Evidence{lasts("first call", first), lasts("median", median), times("first calls", n)}
 		found.Try = "call it once before the loop, or before the traffic"
 		all = append(all, candidate{Finding: found, saving: replay.Saving{NS: more}, most: more})
+	}
+	return all
+}
+
+// takingTurns finds calls of requests that run one at a time and wait for each other.
+func (l *list) takingTurns() (all []candidate) {
+	if l.Forest == nil || !l.byRequest {
+		return nil
+	}
+	calls := hostcalls.OfRequests(l.Forest)
+	for _, name := range slices.Sorted(maps.Keys(calls)) {
+		t, ok := hostcalls.TurnsOf(l.Forest, calls[name])
+		if !ok || !l.enough(t.WaitedNS) {
+			continue
+		}
+		f := says(SlowRequest, Where{Section: "critical_path", Operation: name},
+			"%s runs one at a time: %s of %s wait for the one before, %s of %s.", l.named(name), units.Count(t.Waited),
+			units.Plural(t.Calls, "call"), units.Duration(t.WaitedNS), units.Duration(t.NS))
+		f.Rule = "queue"
+		f.Evidence = []Evidence{about("operation", name), times("calls that wait", t.Waited), lasts("waits", t.WaitedNS)}
+		f.Try = "let more of them run at a time: a lock, a pool of one worker or connection holds them up"
+		at := replay.Change{Kind: replay.Scale, Select: name, Factor: 1 - float64(t.WaitedNS)/float64(t.NS)}
+		all = append(all, candidate{Finding: f, changes: []replay.Change{at}})
+	}
+	return all
+}
+
+// outsideCalls finds requests around others that spend much time in no call: in the code of the program that sends these.
+func (l *list) outsideCalls() (all []candidate) {
+	if l.Forest == nil || !l.byRequest {
+		return nil
+	}
+	of := executions.OutsideCalls(l.Forest)
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		o := of[name]
+		if !l.enough(o.NS) {
+			continue
+		}
+		f := says(HostGap, Where{Section: "critical_path", Operation: name},
+			"%s %s spend %s outside of the calls below them, %s each.", units.Plural(o.Requests, "request"), l.named(name),
+			l.part(o.NS), units.Duration(o.NS/o.Requests))
+		f.Evidence = []Evidence{about("span", name), lasts("outside of calls", o.NS)}
+		f.Try = "profile what the program does between its calls, and send those side by side that do not need each other"
+		all = append(all, candidate{Finding: f, saving: replay.Saving{NS: o.NS, HighNS: o.NS + o.NS/10}, atMost: true})
 	}
 	return all
 }

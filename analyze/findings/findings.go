@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/findings/internal/executions"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/launch"
 	"github.com/optrace/optrace/analyze/operators"
@@ -34,15 +35,16 @@ func Of(f *Facts) []Finding {
 		}
 	}
 	l.once = once{
-		pauses:        sync.OnceValue(l.findPauses),
-		engineHost:    sync.OnceValue(l.findEngineHost),
-		unevenDevices: sync.OnceValue(l.findUnevenDevices),
-		elementwise:   sync.OnceValue(l.findElementwise),
-		starts:        sync.OnceValue(l.findStarts),
-		launched:      sync.OnceValue(l.launchedNS),
-		mostWork:      sync.OnceValue(l.findMostWork),
-		pairs:         sync.OnceValue(func() []collective.Transfer { return collective.Transfers(l.Forest) }),
-		equals:        sync.OnceValue(func() []replay.Replica { return l.Replay().Replicas() }),
+		pauses:          sync.OnceValue(l.findPauses),
+		engineHost:      sync.OnceValue(l.findEngineHost),
+		unevenDevices:   sync.OnceValue(l.findUnevenDevices),
+		elementwise:     sync.OnceValue(l.findElementwise),
+		starts:          sync.OnceValue(l.findStarts),
+		launched:        sync.OnceValue(l.launchedNS),
+		mostWork:        sync.OnceValue(l.findMostWork),
+		pairs:           sync.OnceValue(func() []collective.Transfer { return collective.Transfers(l.Forest) }),
+		equals:          sync.OnceValue(func() []replay.Replica { return l.Replay().Replicas() }),
+		betweenServices: sync.OnceValue(func() []executions.Calls { return executions.BetweenServices(l.Forest) }),
 	}
 	l.coverage()
 	l.input()

@@ -8,6 +8,7 @@ import (
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/engines"
+	"github.com/optrace/optrace/analyze/findings/internal/executions"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/launch"
 	"github.com/optrace/optrace/analyze/operators"
@@ -122,6 +123,7 @@ type once struct {
 	mostWork                                       func() *uneven
 	pairs                                          func() []collective.Transfer // of sends and receives
 	equals                                         func() []replay.Replica
+	betweenServices                                func() []executions.Calls
 }
 
 // by returns the finding with a rule.

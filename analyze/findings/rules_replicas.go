@@ -3,7 +3,6 @@ package findings
 import (
 	"strings"
 
-	"github.com/optrace/optrace/analyze/findings/internal/executions"
 	"github.com/optrace/optrace/analyze/internal/chance"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/internal/text/units"
@@ -78,7 +77,7 @@ func (l *list) network() []candidate {
 		return nil
 	}
 	var n, ns int64
-	calls := executions.BetweenServices(l.Forest)
+	calls := l.betweenServices()
 	for _, c := range calls {
 		n += c.Count
 		ns += c.NS

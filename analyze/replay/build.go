@@ -2,7 +2,6 @@ package replay
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"sort"
 	"sync"
@@ -316,107 +315,6 @@ func (b *builder) launchOf(r int32) int64 { return b.forest.Launch(r) - b.origin
 
 // endOf returns the end of a row in ns from the origin.
 func (b *builder) endOf(r int32) int64 { return b.forest.End(r) - b.origin }
-
-// trees adds the edges between spans of different lanes: a span starts after the one above it has started, and ends
-// after the last of those below it.
-func (b *builder) trees() {
-	f := b.forest
-	last := repeat(f.Len())           // the last to end below each span in another lane
-	launched := make(map[int32]int32) // the first to be launched below each span
-	follows := b.calledInTurn()
-	for r := range f.Rows() {
-		if b.begin[r] == none {
-			continue
-		}
-		onHost := !b.isOnDevice(r)
-		p := f.Tree.Parent[r]
-		if onHost && p != trace.NoRow && b.begin[p] != none && b.laneOf(p) != b.laneOf(r) &&
-			b.g.slack(b.begin[p], b.begin[r]) >= 0 {
-			before, inTurn := follows[r]
-			if inTurn {
-				b.wait(b.begin[r], b.end[before], usualHost, onThread)
-			}
-			if other, known := b.handed[b.begin[r]]; inTurn || known && b.g.At(other) >= b.g.At(b.begin[p]) {
-				b.g.connect(b.begin[p], b.begin[r], min(usualHost, b.g.slack(b.begin[p], b.begin[r])), onThread)
-			} else {
-				b.wait(b.begin[r], b.begin[p], usualHost, onThread)
-			}
-		}
-		if b.launch[r] != none && p != trace.NoRow && b.begin[p] != none {
-			if before, known := launched[p]; !known || b.launchOf(r) < b.launchOf(before) {
-				launched[p] = r
-			}
-		}
-		if onHost && (p == trace.NoRow || b.begin[p] == none || b.laneOf(p) == b.laneOf(r)) {
-			continue
-		}
-		for depth := 0; p != trace.NoRow && depth < maxDepth; depth++ {
-			above := b.end[p]
-			if above != none && f.Thread(p) == 0 && !f.Has(p, trace.FlagOp) && b.g.slack(b.end[r], above) >= 0 {
-				if last[p] != none && b.g.slack(b.end[r], b.end[last[p]]) >= 0 {
-					break
-				}
-				last[p] = r
-			}
-			p = f.Tree.Parent[p]
-		}
-	}
-	for p, r := range last {
-		if r == none {
-			continue
-		}
-		after := b.lastExecution(int32(p), b.g.At(b.end[p]))
-		if after != none && b.g.At(after) > b.g.At(b.end[r]) { // it waits for this
-			b.g.connect(b.end[r], b.end[p], min(usualHost, b.g.slack(b.end[r], b.end[p])), afterWait)
-		} else {
-			b.wait(b.end[p], b.end[r], usualHost, afterWait)
-		}
-	}
-	for _, p := range slices.Sorted(maps.Keys(launched)) {
-		b.firstLaunch(b.events[b.launch[launched[p]]].begin, b.begin[p])
-	}
-}
-
-// calledInTurn returns, for each span without a thread, the last to end before it of the spans beside it that are in another
-// process: calls of other services, one after the other.
-func (b *builder) calledInTurn() map[int32]int32 {
-	f := b.forest
-	follows := make(map[int32]int32)
-	isCall := func(r int32) bool { return b.begin[r] != none && !b.isOnDevice(r) && f.Thread(r) == 0 }
-	for p := range f.Rows() {
-		children := f.Tree.Children(p)
-		if len(children) < 2 || f.Has(p, trace.FlagOp) {
-			continue
-		}
-		byStart := slices.DeleteFunc(slices.Clone(children), func(r int32) bool { return !isCall(r) })
-		byEnd := slices.Clone(byStart)
-		order.Rows(byStart, f.Start, f.CompareStart)
-		order.Rows(byEnd, f.End, f.CompareStart)
-		ended := 0
-		for _, r := range byStart {
-			for ended < len(byEnd) && f.End(byEnd[ended]) <= f.Start(r) {
-				ended++
-			}
-			if ended == 0 {
-				continue
-			}
-			before := byEnd[ended-1]
-			if before != r && b.lanes.Values[b.laneOf(before)].process != b.lanes.Values[b.laneOf(r)].process {
-				follows[r] = before
-			}
-		}
-	}
-	return follows
-}
-
-// firstLaunch lets the first launch below a span of another lane wait for the begin of the span, if its own thread did
-// nothing since.
-func (b *builder) firstLaunch(launch, span int32) {
-	before := b.before(launch)
-	if before != none && b.g.At(before) < b.g.At(span) && b.g.At(span) <= b.g.At(launch) {
-		b.wait(launch, span, usualHost, onThread)
-	}
-}
 
 // maxDepth bounds the number of spans above an operation with ends waiting for it.
 const maxDepth = 64

@@ -60,14 +60,12 @@ func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
 	if gap > 0 {
 		delay *= changed / gap
 	}
-	r := Formed{Durations: make([]float64, len(e.Served))}
+	r := Formed{Durations: slices.Repeat([]float64{-1}, len(e.Served))}
 	arrivals := make([]float64, len(e.Served))
 	var coming, waiting, running []int
 	arrive := func(i int, at float64) {
-		for ; e.Next != nil && without[e.Served[i].Root] && e.Next[i] >= 0; i = e.Next[i] {
-			r.Durations[i] = -1 // its client sends the next one instead
-		}
-		if r.Durations[i] = -1; without[e.Served[i].Root] {
+		i, isSent := e.sent(i, without)
+		if !isSent {
 			return
 		}
 		arrivals[i] = at
@@ -133,14 +131,7 @@ func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
 		r.Busy += cost.Device.At(sum)
 		for _, i := range batch {
 			if c.isDone(i) {
-				end := now + p.Tails[i]
-				r.Durations[i] = end - arrivals[i]
-				r.Sum += r.Durations[i]
-				r.End = max(r.End, end)
-				if e.Next != nil && e.Next[i] >= 0 {
-					k := e.Next[i]
-					arrive(k, end+float64(e.Served[k].Arrival-e.Served[i].EndsAt())+late[k])
-				}
+				e.answer(&r, i, now+p.Tails[i], arrivals, late, arrive)
 			}
 		}
 		running = slices.DeleteFunc(running, c.isDone)
@@ -159,6 +150,26 @@ func (e *Engine) begin(p Plan, arrive func(i int, at float64)) (late []float64) 
 		}
 	}
 	return late
+}
+
+// sent returns the request that a client sends in place of request i and further ones that are left out. It reports false if
+// the client sends none.
+func (e *Engine) sent(i int, without map[int32]bool) (int, bool) {
+	for e.Next != nil && without[e.Served[i].Root] && e.Next[i] >= 0 {
+		i = e.Next[i]
+	}
+	return i, !without[e.Served[i].Root]
+}
+
+// answer adds the answer to request i. Its client sends the next one.
+func (e *Engine) answer(r *Formed, i int, at float64, arrivals, late []float64, arrive func(i int, at float64)) {
+	r.Durations[i] = at - arrivals[i]
+	r.Sum += r.Durations[i]
+	r.End = max(r.End, at)
+	if e.Next != nil && e.Next[i] >= 0 {
+		next := e.Next[i]
+		arrive(next, at+float64(e.Served[next].Arrival-e.Served[i].EndsAt())+late[next])
+	}
 }
 
 // joined returns when the next batch is full or its window ends.

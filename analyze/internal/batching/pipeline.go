@@ -70,9 +70,7 @@ func (e *Engine) formPipeline(p Plan, without map[int32]bool) Formed {
 		return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(a.stage, b.stage)) < 0
 	}}
 	arrive := func(i int, at float64) {
-		for ; e.Next != nil && without[e.Served[i].Root] && e.Next[i] >= 0; i = e.Next[i] { // its client sends the next one
-		}
-		if !without[e.Served[i].Root] {
+		if i, isSent := e.sent(i, without); isSent {
 			arrivals[i] = at
 			coming.Push(passing{at + float64(e.Delay), i, -1})
 		}
@@ -123,16 +121,8 @@ func (e *Engine) formPipeline(p Plan, without map[int32]bool) Formed {
 			continue
 		}
 		for _, i := range groups[t.group] {
-			if !c.isDone(i) {
-				continue
-			}
-			end := t.at + p.Tails[i]
-			r.Durations[i] = end - arrivals[i]
-			r.Sum += r.Durations[i]
-			r.End = max(r.End, end)
-			if e.Next != nil && e.Next[i] >= 0 {
-				k := e.Next[i]
-				arrive(k, end+float64(e.Served[k].Arrival-e.Served[i].EndsAt())+late[k])
+			if c.isDone(i) {
+				e.answer(&r, i, t.at+p.Tails[i], arrivals, late, arrive)
 			}
 		}
 		groups[t.group] = slices.DeleteFunc(groups[t.group], c.isDone)

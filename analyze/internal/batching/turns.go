@@ -41,9 +41,7 @@ func (e *Engine) formTurns(p Plan, without map[int32]bool) Formed {
 		coming.Push(turn{at + gap(&e.Steps[i], i, 1), request, n})
 	}
 	arrive := func(i int, at float64) {
-		for ; e.Next != nil && without[e.Served[i].Root] && e.Next[i] >= 0; i = e.Next[i] { // its client sends the next one
-		}
-		if !without[e.Served[i].Root] {
+		if i, isSent := e.sent(i, without); isSent {
 			arrivals[i] = at
 			come(i, 0, at)
 		}
@@ -66,14 +64,7 @@ func (e *Engine) formTurns(p Plan, without map[int32]bool) Formed {
 			come(t.request, t.n+1, end)
 			continue
 		}
-		end += p.Tails[t.request]
-		r.Durations[t.request] = end - arrivals[t.request]
-		r.Sum += r.Durations[t.request]
-		r.End = max(r.End, end)
-		if e.Next != nil && e.Next[t.request] >= 0 {
-			k := e.Next[t.request]
-			arrive(k, end+float64(e.Served[k].Arrival-q.EndsAt())+late[k])
-		}
+		e.answer(&r, t.request, end+p.Tails[t.request], arrivals, late, arrive)
 	}
 	return r
 }

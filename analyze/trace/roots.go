@@ -1,0 +1,130 @@
+package trace
+
+// RequestOwners returns the request of each row: its row; the number of rows plus its stamp if the request was not
+// read, or NoRow.
+func (f *Forest) RequestOwners() []int32 {
+	owner := noRows(f.Rows())
+	named := f.stampedSpans()
+	for r := range f.Tree.TopDown() {
+		parent := f.Tree.Parent[r]
+		switch {
+		case !f.Has(r, FlagOp) && (parent == NoRow || f.Has(r, FlagRemote) || named[r]):
+			owner[r] = r
+		case parent != NoRow && owner[parent] != NoRow:
+			owner[r] = owner[parent]
+		case f.Has(r, FlagOp):
+			owner[r] = f.namedOwner(f.Stamp(r))
+		}
+	}
+	return owner
+}
+
+// EnterService makes the topmost spans of a service below spans of other services local roots, as if they said that
+// their parent is in another process.
+func (f *Forest) EnterService(service string) {
+	f.Build()
+	for r := range f.Rows() {
+		parent := f.Tree.Parent[r]
+		if parent != NoRow && f.Flags(r)&(FlagOp|FlagRemote) == 0 && f.Node(r).Service() == service {
+			for f.Node(parent).Service() == "" && f.Tree.Parent[parent] != NoRow { // the nearest known one
+				parent = f.Tree.Parent[parent]
+			}
+			if caller := f.Node(parent).Service(); caller != "" && caller != service {
+				f.setFlags(r, FlagRemote)
+				f.built.Store(false)
+			}
+		}
+	}
+}
+
+// JoinServices makes local roots below other spans a part of the request above. Where a trace has several of a name and
+// service, such as the calls of a session, each remains a request.
+func (f *Forest) JoinServices() {
+	f.Build()
+	type call struct{ top, span int32 }
+	var inner []int32
+	calls := make(map[call]int)
+	several := make(map[int32]bool) // by topmost row
+	named := f.stampedSpans()
+	top := noRows(f.Rows())
+	for r := range f.Tree.TopDown() {
+		top[r] = r
+		if parent := f.Tree.Parent[r]; parent != NoRow {
+			top[r] = top[parent]
+			if f.Flags(r)&(FlagOp|FlagRemote) == FlagRemote || named[r] {
+				c := call{top[r], f.Name(r)}
+				calls[c]++
+				several[top[r]] = several[top[r]] || calls[c] > 1
+				inner = append(inner, r)
+			}
+		}
+	}
+	f.joined = make(map[int32]bool)
+	for _, r := range inner {
+		if f.joined[r] = !several[top[r]]; f.joined[r] {
+			f.clearFlags(r, FlagRemote)
+			f.built.Store(false)
+		}
+	}
+	f.Build()
+}
+
+func (f *Forest) stampedSpans() map[int32]bool {
+	named := make(map[int32]bool)
+	for _, r := range f.Tree.stampRow {
+		if r != NoRow && !f.Has(r, FlagOp) && !f.joined[r] {
+			named[r] = true
+		}
+	}
+	return named
+}
+
+// namedOwner returns the request that stamp s names.
+func (f *Forest) namedOwner(s int32) int32 {
+	if s == 0 {
+		return NoRow
+	}
+	root := f.above(f.Tree.stampRow[s])
+	switch {
+	case root == NoRow:
+		return int32(f.Len()) + s
+	case f.Has(root, FlagOp):
+		return NoRow // the local root is an operation
+	}
+	return root
+}
+
+// above returns the local root above a named one that is a part of its request, and any other row itself.
+func (f *Forest) above(root int32) int32 {
+	for root != NoRow && f.joined[root] {
+		for isRoot := false; !isRoot && f.Tree.Parent[root] != NoRow; {
+			root = f.Tree.Parent[root]
+			_, isRoot = f.joined[root]
+		}
+	}
+	return root
+}
+
+// localRoots returns the local root of each row, possibly the row itself; the number of rows plus a stamp for a named
+// root that was not read; NoRow if unknown.
+//
+// A stamp decides. Otherwise the search upward ends at a span named by a stamp, with a remote parent, or without
+// a parent. If it ends at an orphan, the orphan's stamp decides for all rows below.
+func (f *Forest) localRoots() []int32 {
+	roots := noRows(f.Rows())
+	named := f.stampedSpans()
+	for r := range f.Tree.TopDown() {
+		parent := f.Tree.Parent[r]
+		switch s := f.Stamp(r); {
+		case s != 0 && f.Tree.stampRow[s] != NoRow:
+			roots[r] = f.above(f.Tree.stampRow[s])
+		case s != 0:
+			roots[r] = int32(f.Len()) + s
+		case parent != NoRow && !f.Has(r, FlagRemote) && !named[r]:
+			roots[r] = roots[parent]
+		case !f.Has(r, flagOrphan):
+			roots[r] = r
+		}
+	}
+	return roots
+}
