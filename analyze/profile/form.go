@@ -69,25 +69,29 @@ type deviceLine struct {
 // EachLine calls f with the name and JSON value of each line of p. Lines of a table are consecutive, with the row
 // beyond the limit last.
 func (p *Profile) EachLine(f func(name string, line any)) {
-	p.eachSum(f)
-	open := func(name string, line any) { f("open", map[string]any{name: line}) }
-	if p.open != nil {
-		p.open.eachSum(open)
+	type listed struct {
+		placedEntry
+		line func(name string, line any)
 	}
-	for _, name := range []string{"slowest", "hotspot"} {
-		var opened []placedEntry
-		if p.open != nil {
-			opened = p.open.listOf(name).sorted()
-		}
-		for _, e := range p.listOf(name).sorted() {
-			for len(opened) > 0 && p.listOf(name).compare(opened[0], e) < 0 {
-				open(name, opened[0].entry)
-				opened = opened[1:]
+	lines := map[string][]listed{}
+	lists := []string{"slowest", "hotspot"}
+	line := f
+	for of := p; of != nil; of = of.open {
+		of.eachSum(line)
+		for _, name := range lists {
+			for _, e := range of.listOf(name).sorted() {
+				lines[name] = append(lines[name], listed{e, line})
 			}
-			f(name, e.entry)
 		}
-		for _, e := range opened {
-			open(name, e.entry)
+		outer := line
+		line = func(name string, line any) { outer("open", map[string]any{name: line}) }
+	}
+	for _, name := range lists {
+		slices.SortStableFunc(lines[name], func(a, b listed) int {
+			return p.listOf(name).compare(a.placedEntry, b.placedEntry)
+		})
+		for _, e := range lines[name] {
+			e.line(name, e.entry)
 		}
 	}
 }
@@ -225,18 +229,15 @@ func (p *Profile) complete(a *accumulator, l *rowLine) (side int, err error) {
 }
 
 func (p *Profile) addOpen(l *map[string]json.RawMessage) error {
-	if p.open == nil {
-		p.open = newProfile(p.opts)
+	if p.depth == maxDepth {
+		return ErrText
 	}
+	open := p.opened()
 	for name, line := range *l {
-		if name == "open" {
-			return ErrText
-		}
-		p.open.at = p.at
-		if err := p.open.AddLine(name, line); err != nil {
+		if err := open.AddLine(name, line); err != nil {
 			return err
 		}
-		p.at = p.open.at
+		p.at = open.at
 	}
 	return nil
 }

@@ -39,6 +39,7 @@ type Profile struct {
 	at      position
 	inParts bool
 	open    *Profile // the entries whose side depends on the others, nil without any; see settled
+	depth   int      // 0, or the number of profiles that this one is open in
 
 	totals
 	copies            [len(directions)]copies
@@ -267,10 +268,7 @@ func (p *Profile) Merge(o *Profile) {
 // merge adds the entries of o, with places moved by shift.
 func (p *Profile) merge(o *Profile, shift int64) {
 	if o.open != nil {
-		if p.open == nil {
-			p.open = newProfile(p.opts)
-		}
-		p.open.merge(o.open, shift)
+		p.opened().merge(o.open, shift)
 	}
 	for side := range p.operations {
 		p.operations[side].Merge(o.operations[side], (*operationRow).init)
@@ -301,10 +299,7 @@ func (p *Profile) merge(o *Profile, shift int64) {
 
 // MergeNext adds o, a profile of lines, to the current part of p. o becomes unusable.
 func (p *Profile) MergeNext(o *Profile) {
-	for _, of := range []*Profile{o, o.open} {
-		if of == nil {
-			break
-		}
+	for of := o; of != nil; of = of.open {
 		for _, list := range []*topEntries{&of.slowest, &of.hotspots} {
 			for i := range list.kept {
 				at := &list.kept[i].at

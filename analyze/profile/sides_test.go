@@ -11,7 +11,8 @@ import (
 )
 
 // Operations on the CPU, and without a device, are the host's beside an accelerator with launch times, or beside operators
-// of PyTorch, in a profile, in one of merged parts, and in a structure. Otherwise the CPU is a device.
+// of PyTorch, in a profile, in one of merged parts, and in a structure. Otherwise the CPU is a device. Input without a device
+// is the host's beside any accelerator.
 func TestSidesBesideAccelerators(t *testing.T) {
 	for _, test := range []struct {
 		devices  []string
@@ -23,6 +24,9 @@ func TestSidesBesideAccelerators(t *testing.T) {
 		{[]string{"CUDA0", "CPU"}, "", "2 on devices, 0 on the host"},
 		{[]string{"aten::mm", "cuda:0"}, "", "1 on devices, 1 on the host"},
 		{[]string{"cpu", "", "disk"}, "disk", "3 on devices, 0 on the host"},
+		{[]string{"gpu:0", "input", "cpu"}, "", "2 on devices, 1 on the host"},
+		{[]string{"gpu:0", "input", "cpu"}, "gpu:0", "1 on devices, 2 on the host"},
+		{[]string{"disk", "input"}, "disk", "2 on devices, 0 on the host"},
 	} {
 		name := fmt.Sprint(test.devices)
 		whole, parts := profile.New(profile.Options{}), profile.New(profile.Options{})
@@ -32,6 +36,10 @@ func TestSidesBesideAccelerators(t *testing.T) {
 			if d == "aten::mm" {
 				e.Operation = d
 				e.DeviceID = "cpu"
+			}
+			if d == "input" {
+				e.DeviceID = ""
+				e.Kind = op.KindIO
 			}
 			if d == test.launched {
 				e.Launch = e.Start

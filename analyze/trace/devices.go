@@ -36,7 +36,8 @@ func (f *Forest) buildDevices() {
 }
 
 // decideSides makes operations without a stated side the host's if they are on its processor or on no device, and a
-// host launches work of accelerators. This is the one decision for all figures of a structure.
+// host launches work of accelerators. Input without a device is the host's beside any accelerator. This is the one
+// decision for all figures of a structure.
 func (f *Forest) decideSides() {
 	lanes := f.Names.Lanes.Values
 	const (
@@ -68,12 +69,14 @@ func (f *Forest) decideSides() {
 			launches = launches || device.Launches(lanes[f.Lane(r)].Device.DeviceID, f.RowName(r), f.Has(r, FlagLaunch))
 		}
 	}
-	if !hasAccelerator || !launches {
+	if !hasAccelerator {
 		return
 	}
 	for r := range f.Rows() {
 		on := at[f.Lane(r)]
-		if isDevice(r) && (on == onHost || on == onNone && f.Kind(r) != op.KindCollective) {
+		kind := f.Kind(r)
+		isLaunched := launches && (on == onHost || on == onNone && kind != op.KindCollective)
+		if isDevice(r) && (isLaunched || on == onNone && kind == op.KindIO) {
 			f.setFlags(r, FlagHost)
 		}
 	}
