@@ -16,7 +16,8 @@ const none = trace.NoRow
 // Loops are the processes of a recording and their repetitions.
 type Loops struct {
 	Process []int32 // by row
-	// Loops reports for each process whether it runs a loop: its requests do not overlap, or are the steps of a loop.
+	// Loops reports for each process whether it runs a loop: its requests do not overlap, or are the steps of a loop. A process
+	// that works for the requests of a server runs none.
 	Loops []bool
 	Roots []int32         // the requests, by start
 	Ends  map[int32]int64 // has the start of the next step for overlapping steps
@@ -116,6 +117,12 @@ func (l *Loops) findRoots() {
 		}
 		if last := before[p]; last == none || f.End(r) > f.End(last) {
 			before[p] = r
+		}
+	}
+	runsLoop := slices.Clone(l.Loops)
+	for r := range f.Rows() {
+		if o := l.owner[r]; o != trace.NoRow && int(o) < f.Len() && !runsLoop[l.Process[o]] {
+			l.Loops[l.Process[r]] = false
 		}
 	}
 	maps.DeleteFunc(l.Ends, func(r int32, _ int64) bool { return !l.Loops[l.Process[r]] })
