@@ -204,6 +204,40 @@ func handedOver(scale float64) (specs []tracetest.Spec, sum int64) {
 	}
 }
 
+// called simulates a gateway that calls a search and then a model. The model serves one request after the other, and works on
+// the host before each token.
+func called(scale float64, host int64) (specs []tracetest.Spec, sum int64) {
+	const way = msec / 4
+	var free [2]int64
+	for i := range int64(24) {
+		arrival := i*30*msec + i%5*4*msec
+		at := arrival
+		in := byte(i + 1)
+		id := uint64(2)
+		call := func(n int, service, name string, tokens, each, before int64) {
+			begin := at + way
+			at = max(begin, free[n])
+			client, server := id, id+1
+			id += 2
+			for range tokens {
+				at += before
+				specs = append(specs, tracetest.OpAt(name, id, server, at, at+each).In(in).Of(service).On("cuda:0"))
+				at += each
+				id++
+			}
+			free[n] = at
+			specs = append(specs, tracetest.SpanAt("POST", client, 1, begin-way, at+way).In(in).Of("gateway"),
+				tracetest.SpanAt("POST /"+name, server, client, begin, at).In(in).Of(service))
+			at += way
+		}
+		call(0, "search", "topk", 1, 6*msec+i%3*3*msec, 0)
+		call(1, "writer", "decode", 4, int64(scale*float64(3*msec)), host)
+		specs = append(specs, tracetest.SpanAt("POST /ask", 1, 0, arrival, at).In(in).Of("gateway"))
+		sum += at - arrival
+	}
+	return specs, sum
+}
+
 // Servers of single requests and engines that hand over run again: their requests gain what a simulation says.
 func TestServersRunAgainWithoutSharedStepsOrWithSeveralEngines(t *testing.T) {
 	single, ofSingle := alone(1, 1, -1)
@@ -227,6 +261,9 @@ func TestServersRunAgainWithoutSharedStepsOrWithSeveralEngines(t *testing.T) {
 	_, ofEarly := tokenized(0)
 	sixth := fmt.Sprint(tracetest.SpanAt("", 1, 0, 0, 1).In(6).TraceID())
 	_, ofHost := whole(1, 150_000)
+	services, ofServices := called(1, 5*msec)
+	_, ofFasterHost := called(1, 5*msec/10)
+	_, ofFasterModel := called(0.5, 5*msec)
 	for change, c := range map[string]struct {
 		specs      []tracetest.Spec
 		from, want int64
@@ -246,6 +283,8 @@ func TestServersRunAgainWithoutSharedStepsOrWithSeveralEngines(t *testing.T) {
 		"replicas=2":               {single, ofSingle, ofTwo},
 		"without request=" + sixth: {single, ofSingle, ofOthers},
 		"0.6x decode":              {over, ofOver, ofFaster},
+		"host 0.1x service=writer": {services, ofServices, ofFasterHost},
+		"0.5x decode":              {services, ofServices, ofFasterModel},
 	} {
 		f := trace.New()
 		f.KeepAttrs(engines.Keys()...)

@@ -35,8 +35,8 @@ type Place struct {
 	MaxStartNS int64 `json:"max_start_unix_ns"`
 	// NoRequestNS is the part of SumNS without a running request, see [Idle].
 	NoRequestNS int64 `json:"no_request_ns"`
-	// EarlyNS is the part of SumNS before the request of the work after it. WithinNS is the part between operations of one
-	// request.
+	// EarlyNS is the part of SumNS before the service had the request of the work after it. WithinNS is the part between
+	// operations of one request.
 	EarlyNS  int64 `json:"-"`
 	WithinNS int64 `json:"-"`
 	// WaitCount counts the gaps with a beginning during a host's wait for a device. Wait is the first waiting call.
@@ -154,7 +154,7 @@ func (p *placer) add(last, next int32, start, length, quiet int64) {
 	name := placeName{p.nameBeside(last, next), p.nameBeside(next, last)}
 	gap := Place{Count: 1, SumNS: length, MaxNS: length, MaxStartNS: start, NoRequestNS: quiet}
 	if of := p.owners; of != nil && of[next] != trace.NoRow && int(of[next]) < len(of) {
-		gap.EarlyNS = max(0, min(length, p.forest.Start(of[next])-start))
+		gap.EarlyNS = max(0, min(length, p.cameAt(next)-start))
 		if of[last] == of[next] {
 			gap.WithinNS = length
 		}
@@ -185,6 +185,19 @@ func (p *placer) add(last, next int32, start, length, quiet int64) {
 		gap.UntracedNS = length // until walkLong
 	}
 	place.merge(&gap)
+}
+
+// cameAt returns when the service of row r had its request: the start of its outermost span there.
+func (p *placer) cameAt(r int32) int64 {
+	f := p.forest
+	came := p.owners[r]
+	service := f.Service(r)
+	for at := f.Tree.Parent[r]; at != trace.NoRow && at != p.owners[r]; at = f.Tree.Parent[at] {
+		if f.Node(at).Service() == service {
+			came = at
+		}
+	}
+	return f.Start(came)
 }
 
 const maxNested = 64 // bounds the number of examined operators around a launch

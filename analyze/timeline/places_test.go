@@ -99,3 +99,20 @@ func TestPlacesHaveNames(t *testing.T) {
 	}
 	golden.JSON(t, "testdata/places.json", timeline.FirstPlaces(timeline.Idle(f, 0).Places, 9))
 }
+
+// A device is idle without work of its service until the service has its request, also while the request is elsewhere.
+func TestPlacesBeforeARequestComes(t *testing.T) {
+	request := func(in byte, from, called, to int64) []tracetest.Spec {
+		return []tracetest.Spec{
+			tracetest.SpanAt("ask", 1, 0, from, to).In(in).Of("gateway"),
+			tracetest.SpanAt("POST", 2, 1, from+10, to).In(in).Of("gateway"),
+			tracetest.SpanAt("generate", 3, 2, called, to).In(in).Of("llm"),
+			tracetest.SpanAt("model", 4, 3, called+5, to).In(in).Of("llm"),
+			tracetest.OpAt("decode", 5, 4, called+20, to).In(in).Of("llm").On("cuda:0"),
+		}
+	}
+	f := tracetest.AddTo(trace.New(), append(request(1, 0, 50, 100), request(2, 60, 150, 300)...)...)
+	for _, p := range timeline.Idle(f, 0).Places {
+		check.Equal(t, "idle, early", [2]int64{70, 50}, [2]int64{p.SumNS, p.EarlyNS})
+	}
+}
