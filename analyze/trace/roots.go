@@ -24,21 +24,30 @@ func (f *Forest) RequestOwners() []int32 {
 func (f *Forest) EnterService(service string) {
 	f.Build()
 	for r := range f.Rows() {
-		parent := f.Tree.Parent[r]
-		if parent != NoRow && f.Flags(r)&(FlagOp|FlagRemote) == 0 && f.Node(r).Service() == service {
-			for f.Node(parent).Service() == "" && f.Tree.Parent[parent] != NoRow { // the nearest known one
-				parent = f.Tree.Parent[parent]
-			}
-			if caller := f.Node(parent).Service(); caller != "" && caller != service {
-				f.setFlags(r, FlagRemote)
-				f.built.Store(false)
-			}
+		if f.Flags(r)&(FlagOp|FlagRemote) == 0 && f.Node(r).Service() == service && f.isCalled(r) {
+			f.setFlags(r, FlagRemote)
+			f.built.Store(false)
 		}
 	}
 }
 
+// isCalled reports whether the nearest span above a span with a known service is of another one.
+func (f *Forest) isCalled(r int32) bool {
+	service := f.Node(r).Service()
+	if service == "" {
+		return false
+	}
+	for p := f.Tree.Parent[r]; p != NoRow; p = f.Tree.Parent[p] {
+		if caller := f.Node(p).Service(); caller != "" {
+			return caller != service
+		}
+	}
+	return false
+}
+
 // JoinServices makes local roots below other spans a part of the request above. Where a trace has several of a name and
-// service, such as the calls of a session, each remains a request.
+// service, such as the calls of a session, each remains a request, and so do spans below those of another service without
+// a stated kind.
 func (f *Forest) JoinServices() {
 	f.Build()
 	type call struct{ top, span int32 }
@@ -51,7 +60,7 @@ func (f *Forest) JoinServices() {
 		top[r] = r
 		if parent := f.Tree.Parent[r]; parent != NoRow {
 			top[r] = top[parent]
-			if f.Flags(r)&(FlagOp|FlagRemote) == FlagRemote || named[r] {
+			if f.Flags(r)&(FlagOp|FlagRemote) == FlagRemote || named[r] || !f.Has(r, FlagOp) && f.isCalled(r) {
 				c := call{top[r], f.Name(r)}
 				calls[c]++
 				several[top[r]] = several[top[r]] || calls[c] > 1
@@ -61,8 +70,13 @@ func (f *Forest) JoinServices() {
 	}
 	f.joined = make(map[int32]bool)
 	for _, r := range inner {
-		if f.joined[r] = !several[top[r]]; f.joined[r] {
+		f.joined[r] = !several[top[r]]
+		switch isRemote := f.Has(r, FlagRemote); {
+		case f.joined[r] && isRemote:
 			f.clearFlags(r, FlagRemote)
+			f.built.Store(false)
+		case !f.joined[r] && !isRemote && !named[r]:
+			f.setFlags(r, FlagRemote)
 			f.built.Store(false)
 		}
 	}

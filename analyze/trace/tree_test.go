@@ -118,8 +118,8 @@ func TestVarieties(t *testing.T) {
 	check.Equal(t, "values", all, table.Values)
 }
 
-// A service that a request calls is a part of the request, by its remote parent, or the root that its operations name.
-// Several calls of a session remain requests.
+// A service that a request calls is a part of the request, by its remote parent, the root that its operations name, or its
+// name alone. Several calls of a session remain requests.
 func TestJoinServices(t *testing.T) {
 	call := func(id uint64) tracetest.Spec {
 		s := tracetest.SpanAt("generate", id, 1, 10, 90).Of("engine")
@@ -133,12 +133,14 @@ func TestJoinServices(t *testing.T) {
 		if n > 0 {
 			specs = append(specs, call(3))
 		}
-		for _, isNamed := range []bool{false, true} {
-			if isNamed {
+		for _, by := range []string{"parent", "service", "root"} {
+			if by != "parent" {
 				specs = slices.Clone(specs)
 				for i := range specs {
 					specs[i].Remote = false
 				}
+			}
+			if by == "root" {
 				specs[2].Root = "generate"
 				specs[2].RootID = 2
 				if n > 0 {
@@ -150,7 +152,7 @@ func TestJoinServices(t *testing.T) {
 			}
 			forest := tracetest.AddTo(New(), specs...)
 			forest.JoinServices()
-			check.Equal(t, "requests", want, forest.RequestOwners())
+			check.Equal(t, "requests by "+by, want, forest.RequestOwners())
 		}
 	}
 }
