@@ -33,6 +33,27 @@ func IsAccelerator(id string) bool {
 	return false
 }
 
+// Sources are the processes with accelerators: hosts by service. A process with neither may be any, and one without a host
+// any of its service.
+type Sources map[string]map[string]bool
+
+// Add adds the process of an accelerator.
+func (s *Sources) Add(service, host string) {
+	if *s == nil {
+		*s = make(Sources)
+	}
+	if (*s)[service] == nil {
+		(*s)[service] = make(map[string]bool)
+	}
+	(*s)[service][host] = true
+}
+
+// Has reports whether the process with a service and host may have an accelerator.
+func (s Sources) Has(service, host string) bool {
+	hosts := s[service]
+	return hosts[host] || hosts[""] || host == "" && len(hosts) > 0 || s[""][""] || service == "" && host == "" && len(s) > 0
+}
+
 // Launches reports whether an operation shows that a host launches work of accelerators: one of an accelerator has a
 // launch time, or one of the host's processor is an operator of PyTorch.
 func Launches(id, operation string, hasLaunch bool) bool {

@@ -66,6 +66,9 @@ type deviceLine struct {
 	deviceRow
 }
 
+// openOf is the name of the process in a line of open entries.
+const openOf = "of"
+
 // EachLine calls f with the name and JSON value of each line of p. Lines of a table are consecutive, with the row
 // beyond the limit last.
 func (p *Profile) EachLine(f func(name string, line any)) {
@@ -75,16 +78,17 @@ func (p *Profile) EachLine(f func(name string, line any)) {
 	}
 	lines := map[string][]listed{}
 	lists := []string{"slowest", "hotspot"}
-	line := f
-	for of := p; of != nil; of = of.open {
+	add := func(of *Profile, line func(name string, line any)) {
 		of.eachSum(line)
 		for _, name := range lists {
 			for _, e := range of.listOf(name).sorted() {
 				lines[name] = append(lines[name], listed{e, line})
 			}
 		}
-		outer := line
-		line = func(name string, line any) { outer("open", map[string]any{name: line}) }
+	}
+	add(p, f)
+	for _, k := range p.openKeys() {
+		add(p.open[k], func(name string, line any) { f("open", map[string]any{openOf: k, name: line}) })
 	}
 	for _, name := range lists {
 		slices.SortStableFunc(lines[name], func(a, b listed) int {
@@ -229,11 +233,20 @@ func (p *Profile) complete(a *accumulator, l *rowLine) (side int, err error) {
 }
 
 func (p *Profile) addOpen(l *map[string]json.RawMessage) error {
-	if p.depth == maxDepth {
-		return ErrText
+	var k openKey
+	if text, known := (*l)[openOf]; known {
+		if err := json.Unmarshal(text, &k); err != nil {
+			return err
+		}
 	}
-	open := p.opened()
+	open := p.opened(k)
 	for name, line := range *l {
+		if name == "open" {
+			return ErrText
+		}
+		if name == openOf {
+			continue
+		}
 		if err := open.AddLine(name, line); err != nil {
 			return err
 		}

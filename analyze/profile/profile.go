@@ -2,6 +2,8 @@ package profile
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/optrace/optrace/analyze/device"
@@ -38,8 +40,10 @@ type Profile struct {
 
 	at      position
 	inParts bool
-	open    *Profile // the entries whose side depends on the others, nil without any; see settled
-	depth   int      // 0, or the number of profiles that this one is open in
+	// open has the entries whose side depends on the others, nil without any; see settled. lastOpen is the one used last.
+	open     map[openKey]*Profile
+	lastOpen *Profile
+	lastKey  openKey
 
 	totals
 	copies            [len(directions)]copies
@@ -267,8 +271,8 @@ func (p *Profile) Merge(o *Profile) {
 
 // merge adds the entries of o, with places moved by shift.
 func (p *Profile) merge(o *Profile, shift int64) {
-	if o.open != nil {
-		p.opened().merge(o.open, shift)
+	for _, k := range o.openKeys() {
+		p.opened(k).merge(o.open[k], shift)
 	}
 	for side := range p.operations {
 		p.operations[side].Merge(o.operations[side], (*operationRow).init)
@@ -299,7 +303,7 @@ func (p *Profile) merge(o *Profile, shift int64) {
 
 // MergeNext adds o, a profile of lines, to the current part of p. o becomes unusable.
 func (p *Profile) MergeNext(o *Profile) {
-	for of := o; of != nil; of = of.open {
+	for _, of := range append(slices.Collect(maps.Values(o.open)), o) {
 		for _, list := range []*topEntries{&of.slowest, &of.hotspots} {
 			for i := range list.kept {
 				at := &list.kept[i].at
@@ -352,8 +356,8 @@ func (p *Profile) Bytes() int64 {
 	for side := range p.operations {
 		n += p.operations[side].Bytes() + p.groups[side].Bytes()
 	}
-	if p.open != nil {
-		n += p.open.Bytes()
+	for _, of := range p.open {
+		n += of.Bytes()
 	}
 	return n + p.slowest.bytes + p.hotspots.bytes + p.bins
 }

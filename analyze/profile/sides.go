@@ -1,50 +1,90 @@
 package profile
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/op"
 )
 
-// maxDepth is the depth of the profile for input without a device. Other entries with an open side have depth 1.
-const maxDepth = 2
+// openKey divides the entries whose side depends on the others: by the process they are of, and input without a device.
+type openKey struct {
+	Service, Host string // "" if not known
+	Input         bool
+}
+
+func (k openKey) compare(other openKey) int {
+	return cmp.Or(cmp.Compare(k.Service, other.Service), cmp.Compare(k.Host, other.Host), order.Flags(k.Input, other.Input))
+}
+
+// maxOpen bounds the processes of open entries. Further ones share the unknown one.
+const maxOpen = 256
 
 // of returns the profile for the sums of e: p, or one that is open in it if the side of e depends on the other entries.
 func (p *Profile) of(e *op.Entry) *Profile {
 	if e.Side != op.SideNone || e.EmptyDevice || !device.IsHost(e.DeviceID) || e.DeviceID == "" && e.Kind == op.KindCollective {
 		return p
 	}
-	if e.DeviceID == "" && e.Kind == op.KindIO {
-		return p.opened().opened()
+	service, host := device.Source(e)
+	if !e.HasDevice() {
+		host = "" // as in structures
 	}
-	return p.opened()
+	return p.opened(openKey{service, host, e.DeviceID == "" && e.Kind == op.KindIO})
 }
 
-func (p *Profile) opened() *Profile {
-	if p.open == nil {
-		p.open = newProfile(p.opts)
-		p.open.depth = p.depth + 1
+// opened returns the open profile of k.
+func (p *Profile) opened(k openKey) *Profile {
+	if p.lastOpen == nil || p.lastKey != k {
+		of := p.open[k]
+		if of == nil && len(p.open) >= maxOpen {
+			k.Service, k.Host = "", ""
+			of = p.open[k]
+		}
+		if of == nil {
+			of = newProfile(p.opts)
+			if p.open == nil {
+				p.open = make(map[openKey]*Profile)
+			}
+			p.open[k] = of
+		}
+		p.lastKey, p.lastOpen = k, of
 	}
-	p.open.at = p.at
-	return p.open
+	p.lastOpen.at = p.at
+	return p.lastOpen
 }
 
-// settled returns p with the entries of open profiles on their side: the host's if a host launches work of
-// accelerators. Input without a device is the host's beside any accelerator.
+// openKeys returns the keys of open profiles in order.
+func (p *Profile) openKeys() []openKey { return slices.SortedFunc(maps.Keys(p.open), openKey.compare) }
+
+// settled returns p with the entries of open profiles on their side: the host's if their process has an accelerator, and
+// a host launches work of accelerators. Input without a device is the host's beside any accelerator.
 func (p *Profile) settled() *Profile {
-	if p.open == nil {
+	if len(p.open) == 0 {
 		return p
 	}
+	alone := *p
+	alone.open = nil
 	d := newProfile(p.opts)
-	hasAccelerator := p.hasAccelerator()
-	launches := p.Launches || p.open.Launches
-	for of := p; of != nil; of = of.open {
-		if of.depth == 0 || !hasAccelerator || !launches && of.depth < maxDepth {
-			alone := *of
-			alone.open = nil
-			d.merge(&alone, 0)
-		} else {
+	d.merge(&alone, 0)
+	launches := p.Launches
+	for _, of := range p.open {
+		launches = launches || of.Launches
+	}
+	var beside device.Sources
+	for row, other := range p.devices.All() {
+		if !other && device.IsAccelerator(row.DeviceID) {
+			beside.Add(row.Service, row.Host)
+		}
+	}
+	for _, k := range p.openKeys() {
+		if of := p.open[k]; (launches || k.Input) && beside.Has(k.Service, k.Host) {
 			d.mergeHost(of)
+		} else {
+			d.merge(of, 0)
 		}
 	}
 	return d
@@ -66,13 +106,4 @@ func (p *Profile) mergeHost(o *Profile) {
 		dst.Value.Side = op.SideHost.String()
 		dst.Value.fold(row)
 	}
-}
-
-func (p *Profile) hasAccelerator() bool {
-	for row, other := range p.devices.All() {
-		if !other && device.IsAccelerator(row.DeviceID) {
-			return true
-		}
-	}
-	return false
 }

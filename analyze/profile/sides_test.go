@@ -2,6 +2,7 @@ package profile_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/optrace/optrace/analyze/profile"
@@ -12,7 +13,7 @@ import (
 
 // Operations on the CPU, and without a device, are the host's beside an accelerator with launch times, or beside operators
 // of PyTorch, in a profile, in one of merged parts, and in a structure. Otherwise the CPU is a device. Input without a device
-// is the host's beside any accelerator.
+// is the host's beside any accelerator. The processor of another service launches nothing.
 func TestSidesBesideAccelerators(t *testing.T) {
 	for _, test := range []struct {
 		devices  []string
@@ -27,17 +28,23 @@ func TestSidesBesideAccelerators(t *testing.T) {
 		{[]string{"gpu:0", "input", "cpu"}, "", "2 on devices, 1 on the host"},
 		{[]string{"gpu:0", "input", "cpu"}, "gpu:0", "1 on devices, 2 on the host"},
 		{[]string{"disk", "input"}, "disk", "2 on devices, 0 on the host"},
+		{[]string{"gpu:0", "search/cpu", "cpu", "search/input"}, "gpu:0", "3 on devices, 1 on the host"},
+		{[]string{"search/gpu:0", "search/cpu", "cpu", "input"}, "search/gpu:0", "3 on devices, 1 on the host"},
 	} {
 		name := fmt.Sprint(test.devices)
 		whole, parts := profile.New(profile.Options{}), profile.New(profile.Options{})
 		f := trace.New()
 		for i, d := range test.devices {
-			e := &op.Entry{Operation: "a", DeviceID: d, Duration: 1, Failed: true, Start: op.Known(int64(i))}
+			service, id, isOf := strings.Cut(d, "/")
+			if !isOf {
+				service, id = "trainer", d
+			}
+			e := &op.Entry{Operation: "a", Service: service, DeviceID: id, Duration: 1, Failed: true, Start: op.Known(int64(i))}
 			if d == "aten::mm" {
 				e.Operation = d
 				e.DeviceID = "cpu"
 			}
-			if d == "input" {
+			if id == "input" {
 				e.DeviceID = ""
 				e.Kind = op.KindIO
 			}

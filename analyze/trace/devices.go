@@ -35,9 +35,9 @@ func (f *Forest) buildDevices() {
 	}
 }
 
-// decideSides makes operations without a stated side the host's if they are on its processor or on no device, and a
-// host launches work of accelerators. Input without a device is the host's beside any accelerator. This is the one
-// decision for all figures of a structure.
+// decideSides makes operations without a stated side the host's if they are on its processor or on no device, their process
+// has an accelerator, and a host launches work of accelerators. Input without a device is the host's beside any accelerator.
+// This is the one decision for all figures of a structure.
 func (f *Forest) decideSides() {
 	lanes := f.Names.Lanes.Values
 	const (
@@ -61,16 +61,29 @@ func (f *Forest) decideSides() {
 		return
 	}
 	isDevice := func(r int32) bool { return f.Flags(r)&(FlagOp|FlagHost) == FlagOp }
-	hasAccelerator := false
+	works := make([]bool, len(lanes)) // has operations of a device
 	launches := false
-	for r := int32(0); r < f.Rows() && !(hasAccelerator && launches); r++ {
-		if isDevice(r) {
-			hasAccelerator = hasAccelerator || at[f.Lane(r)] == onAccelerator
-			launches = launches || device.Launches(lanes[f.Lane(r)].Device.DeviceID, f.RowName(r), f.Has(r, FlagLaunch))
+	for r := range f.Rows() {
+		if l := f.Lane(r); isDevice(r) {
+			works[l] = true
+			launches = launches || device.Launches(lanes[l].Device.DeviceID, f.RowName(r), f.Has(r, FlagLaunch))
 		}
 	}
-	if !hasAccelerator {
-		return
+	var beside device.Sources
+	for i := range lanes {
+		if works[i] && at[i] == onAccelerator {
+			beside.Add(lanes[i].Device.Service, lanes[i].Device.Host)
+		}
+	}
+	for i := range lanes {
+		l := &lanes[i]
+		service := l.Device.Service
+		if at[i] == onNone && !l.Device.Rank.Known {
+			service = l.Service
+		}
+		if !beside.Has(service, l.Device.Host) {
+			at[i] = 0
+		}
 	}
 	for r := range f.Rows() {
 		on := at[f.Lane(r)]
