@@ -22,6 +22,7 @@ type rule struct {
 var rules = []rule{
 	{"straggler", Straggler, func(l *list) []candidate { return l.unevenDevices() }},
 	{"straggler", Straggler, (*list).replicas},
+	{"straggler", Straggler, (*list).lastToAnswer},
 	{"input_wait", HostGap, (*list).loaders},
 	{"pageable_copy", Copies, (*list).slowCopies},
 	{"migrations", Copies, (*list).migrations},

@@ -251,8 +251,11 @@ func (l *list) before() (all []candidate) {
 		f.Evidence = []Evidence{about("span", most), lasts("before the first operation", a.BeforeNS)}
 		f.Try = "profile what a request does before it reaches the engine: parsing, tokens, checks, the network"
 		c := candidate{Finding: f, changes: change(replay.Early, ""), atMost: true}
-		if !l.replay(&c.saving, c.changes) || 2*c.saving.NS < a.BeforeNS { // of no engine that forms batches
+		switch {
+		case !l.replay(&c.saving, c.changes) || 2*c.saving.NS < a.BeforeNS: // of no engine that forms batches
 			c.changes, c.saving = nil, replay.Saving{NS: a.BeforeNS, HighNS: a.BeforeNS + a.QueuedNS}
+		case c.saving.NS > a.BeforeNS+a.QueuedNS: // other operations are before the engine
+			c.changes, c.saving = nil, replay.Saving{NS: a.BeforeNS, HighNS: a.BeforeNS}
 		}
 		all = append(all, c)
 	}

@@ -3,6 +3,7 @@ package findings
 import (
 	"strings"
 
+	"github.com/optrace/optrace/analyze/findings/internal/executions"
 	"github.com/optrace/optrace/analyze/internal/chance"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/internal/text/units"
@@ -69,6 +70,32 @@ func (l *list) replicas() (all []candidate) {
 		all = append(all, candidate{Finding: f, changes: change(replay.Balance, replay.EvenRequests)})
 	}
 	return all
+}
+
+// lastToAnswer finds a service that calls at the same time wait for.
+func (l *list) lastToAnswer() []candidate {
+	const few = 20
+	if !l.byRequest {
+		return nil
+	}
+	x := executions.LastOf(l.Forest)
+	if x == nil || x.Count < few || x.Times < minRatio || !l.enough(x.NS) {
+		return nil
+	}
+	f := says(Straggler, Where{Section: "critical_path", Operation: x.Span},
+		"%s answers last in %s of %s at the same time: %s takes %s times the median of the others.", named(x.Service),
+		units.Count(x.LastIn), units.Plural(x.Count, "group")+" of calls", l.named(x.Span), ratio(x.Times))
+	f.Evidence = []Evidence{
+		about("service", x.Service), times("last", x.LastIn), times("groups", x.Count), lasts("behind the others", x.NS),
+		figure("times the others", x.Times, "ratio"),
+	}
+	f.Try = "compare its host, its load and its neighbours with those of the others"
+	if x.Work >= minRatio {
+		f.Kind, f.Rule = Imbalance, "imbalance"
+		f.Evidence = append(f.Evidence, figure("times their output elements", x.Work, "ratio"))
+		f.Try = "divide its work: it has " + ratio(x.Work) + " times the output elements of the others"
+	}
+	return []candidate{{Finding: f, saving: replay.Saving{NS: x.NS, HighNS: x.NS}, atMost: true}}
 }
 
 // network finds time of requests on the way between services.

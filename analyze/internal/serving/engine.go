@@ -119,7 +119,7 @@ func (r *finder) executed() (all []*Engine) {
 }
 
 // measure adds the times of operations and the last ends to engines, and leaves out those of requests with much work of
-// their own.
+// their own in the process of the engine.
 func (r *finder) measure(all []*Engine) []*Engine {
 	f := r.Forest
 	steps := make(map[int32]*batching.Step) // by execution
@@ -145,7 +145,7 @@ func (r *finder) measure(all []*Engine) []*Engine {
 		case !f.Has(row, trace.FlagOp):
 		case e == nil || e.Single:
 		case x == trace.NoExecution && f.IsDeviceSide(row):
-			if !e.Passes {
+			if !e.Passes && r.Process[row] == r.Process[e.Steps[0].Row] {
 				own[e] += f.Duration(row)
 			}
 		case steps[x] != nil:

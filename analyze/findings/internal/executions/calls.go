@@ -2,28 +2,38 @@ package executions
 
 import (
 	"cmp"
-	"maps"
+	"iter"
 	"slices"
 
+	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/trace"
 )
 
 // Calls are calls of one service by another: NS is their time outside of the called span, there and back, and ThereNS the
-// time there.
+// time there. Of calls at the same time, only the last to end counts, without it up to the end of the next one.
 type Calls struct {
 	From, To           string
 	Count, NS, ThereNS int64
 }
 
-// BetweenServices returns the calls of services, most time first. A call is a span with nothing below it but one span of
-// another service. Services whose clocks differ are left out.
-func BetweenServices(f *trace.Forest) []Calls {
+// pair names the services of a call.
+type pair struct{ from, to string }
+
+// call is a call of another service: its span and the called one. out is its time outside of the called span, and there the
+// part before that.
+type call struct {
+	pair
+	parent, span, called   int32
+	start, end, out, there int64
+}
+
+// callsOf returns the calls of f by the span above, then by start, and whether the clocks of their services differ. A call is a
+// span with nothing below it but one span of another service.
+func callsOf(f *trace.Forest) (calls []call, isApart map[pair]bool) {
+	isApart = make(map[pair]bool)
 	if f == nil {
-		return nil
+		return nil, isApart
 	}
-	type pair struct{ from, to string }
-	all := make(map[pair]*Calls)
-	isApart := make(map[pair]bool)
 	for r := range f.Rows() {
 		p := f.Tree.Parent[r]
 		if p == trace.NoRow || f.Has(r, trace.FlagOp) || f.Has(p, trace.FlagOp) || len(f.Tree.Children(p)) != 1 ||
@@ -34,20 +44,57 @@ func BetweenServices(f *trace.Forest) []Calls {
 		if of.from == "" || of.to == "" || of.from == of.to {
 			continue
 		}
-		if f.Start(r) < f.Start(p) || f.End(r) > f.End(p) {
-			isApart[of] = true
-			continue
+		isApart[of] = isApart[of] || f.Start(r) < f.Start(p) || f.End(r) > f.End(p)
+		above := f.Tree.Parent[p]
+		if above == trace.NoRow {
+			above = p
 		}
-		c := all[of]
+		calls = append(calls, call{of, above, p, r, f.Start(p), f.End(p), f.Duration(p) - f.Duration(r), f.Start(r) - f.Start(p)})
+	}
+	slices.SortFunc(calls, func(a, b call) int {
+		return cmp.Or(cmp.Compare(a.parent, b.parent), cmp.Compare(a.start, b.start))
+	})
+	return calls, isApart
+}
+
+// together yields the calls at the same time below one span, and the last of them to end.
+func together(calls []call) iter.Seq2[[]call, *call] {
+	return func(yield func([]call, *call) bool) {
+		for len(calls) > 0 {
+			n, last := 1, &calls[0]
+			for ; n < len(calls) && calls[n].parent == last.parent && calls[n].start < last.end; n++ {
+				if calls[n].end > last.end {
+					last = &calls[n]
+				}
+			}
+			if !yield(calls[:n], last) {
+				return
+			}
+			calls = calls[n:]
+		}
+	}
+}
+
+// BetweenServices returns the calls of services, most time first. Services whose clocks differ are left out.
+func BetweenServices(f *trace.Forest) []Calls {
+	calls, isApart := callsOf(f)
+	calls = slices.DeleteFunc(calls, func(c call) bool { return isApart[c.pair] })
+	all := make(map[pair]*Calls)
+	for group, last := range together(calls) {
+		out, there := last.out, last.there
+		for _, c := range group {
+			out = min(out, last.end-c.end+c.out)
+			there = min(there, last.end-c.end+c.there)
+		}
+		c := all[last.pair]
 		if c == nil {
-			c = &Calls{From: of.from, To: of.to}
-			all[of] = c
+			c = &Calls{From: last.from, To: last.to}
+			all[last.pair] = c
 		}
 		c.Count++
-		c.NS += f.Duration(p) - f.Duration(r)
-		c.ThereNS += f.Start(r) - f.Start(p)
+		c.NS += out
+		c.ThereNS += there
 	}
-	maps.DeleteFunc(all, func(of pair, _ *Calls) bool { return isApart[of] })
 	list := make([]Calls, 0, len(all))
 	for _, c := range all {
 		list = append(list, *c)
@@ -56,4 +103,67 @@ func BetweenServices(f *trace.Forest) []Calls {
 		return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 	})
 	return list
+}
+
+// Last is the service that calls at the same time wait for: the last to answer in LastIn of Count times. It takes Times the
+// median of the others, for Work times their output elements, 0 if these are not known. NS is the time up to the answers of
+// the others, at most that above their median.
+type Last struct {
+	Service, Span string
+	Count, LastIn int64
+	Times, Work   float64
+	NS            int64
+}
+
+// LastOf returns the service for which calls to several services at the same time wait longest, nil without one that is last
+// in most of them.
+func LastOf(f *trace.Forest) *Last {
+	const most = 0.6
+	calls, _ := callsOf(f)
+	type ratios struct{ times, work []float64 }
+	all := make(map[string]*Last)
+	of := make(map[string]*ratios)
+	n := int64(0)
+	elements := func(c *call) (sum int64) {
+		for _, r := range f.Tree.Children(c.called) {
+			sum += f.Elements(r)
+		}
+		return sum
+	}
+	for group, last := range together(calls) {
+		var usual, work []int64
+		next := last.start
+		for i := range group {
+			if c := &group[i]; c.to != last.to && f.Name(c.span) == f.Name(last.span) {
+				usual = append(usual, f.Duration(c.called))
+				work = append(work, elements(c))
+				next = max(next, c.end)
+			}
+		}
+		if len(usual) == 0 {
+			continue
+		}
+		n++
+		l := all[last.to]
+		if l == nil {
+			l = &Last{Service: last.to, Span: f.RowName(last.called)}
+			all[last.to], of[last.to] = l, &ratios{}
+		}
+		median := sketch.Median(usual)
+		l.LastIn++
+		l.NS += min(last.end-next, max(0, f.Duration(last.called)-median))
+		r := of[last.to]
+		r.times = append(r.times, float64(f.Duration(last.called))/float64(max(1, median)))
+		r.work = append(r.work, float64(elements(last))/float64(max(1, sketch.Median(work))))
+	}
+	for service, l := range all {
+		if float64(l.LastIn) > most*float64(n) {
+			r := of[service]
+			slices.Sort(r.times)
+			slices.Sort(r.work)
+			l.Count, l.Times, l.Work = n, r.times[len(r.times)/2], r.work[len(r.work)/2]
+			return l
+		}
+	}
+	return nil
 }
