@@ -173,17 +173,22 @@ func (l *list) slowCalls() (all []candidate) {
 		return nil
 	}
 	const rare, longer, few = 10, 8, 2
-	for _, x := range hostcalls.SlowOnes(f, longer) {
+	for _, x := range slices.Concat(hostcalls.SlowOnes(f, longer), hostcalls.FailedOnes(f, longer)) {
 		name, usual, n, ns := x.Name, x.Usual, x.Count, x.Sum
 		if n < few || rare*n > x.All || !l.enough(ns-n*usual) {
 			continue
 		}
 		c := candidate{changes: change(replay.Typical, name), atMost: true}
+		does, try := "takes", "look for what stops it now and then: a lock, a compaction, a retry, garbage collection"
+		if x.Error != "" {
+			does, try = "fails after", "look for why it fails ("+l.named(x.Error)+"), or set a deadline near its usual time"
+			c.changes, c.saving = nil, replay.Saving{NS: ns - n*usual, HighNS: ns}
+		}
 		c.Finding = says(HostGap, Where{Section: "critical_path", Operation: name},
-			"%s takes %s in the mean %s of %s, and %s at the median, while requests wait.", l.named(name),
+			"%s %s %s in the mean %s of %s, and %s at the median, while requests wait.", l.named(name), does,
 			units.Duration(ns/n), units.Count(n), units.Plural(x.All, "time"), units.Duration(usual))
 		c.Evidence = []Evidence{about("operation", name), times("slow calls", n), lasts("in them", ns), lasts("median", usual)}
-		c.Try = "look for what stops it now and then: a lock, a compaction, a retry, garbage collection"
+		c.Try = try
 		all = append(all, c)
 	}
 	return all

@@ -147,8 +147,12 @@ func (l *list) queues() (all []candidate) {
 			f.Evidence = []Evidence{lasts("in the queue of an idle engine", a.IdleNS), lasts("in the queue", a.QueuedNS)}
 			f.Try = "a shorter window for batches: begin while the engine is idle"
 			const left = 0.05 // of the time between executions, for what the host does
-			at := replay.Change{Kind: replay.Host, Factor: left}
-			all = append(all, candidate{Finding: f, changes: []replay.Change{at}, atMost: true})
+			c := candidate{Finding: f, changes: []replay.Change{{Kind: replay.Host, Factor: left}}, atMost: true}
+			if l.replay(&c.saving, c.changes) { // the host's time elsewhere goes as well
+				c.saving.NS = min(c.saving.NS, a.QueuedNS)
+				c.saving.HighNS = min(c.saving.HighNS, a.QueuedNS)
+			}
+			all = append(all, c)
 		}
 		queued := a.QueuedNS - a.Count*executions.HalfStep(l.Forest) // a request waits for the step running at its arrival
 		if queued <= 0 || !l.byRequest && len(l.Steps) > 0 {         // steps of a loop follow each other

@@ -88,7 +88,10 @@ func AlikeOf(f *trace.Forest) []Alike {
 					a.QueuedIn[name] += ns
 				}
 				before := min(to, queued.from) - from
-				if f.End(row) <= window.To {
+				switch {
+				case f.IsDeviceSide(row): // of another engine
+					before = 0
+				case f.End(row) <= window.To:
 					before = to - from - ns
 				}
 				if before > 0 {

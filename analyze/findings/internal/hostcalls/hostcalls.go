@@ -290,11 +290,58 @@ func TimesLaunches(f *trace.Forest) bool {
 	return 2*timed > all
 }
 
-// Slow sums up the calls of a name that take many times the usual time.
+// Slow sums up the calls of a name that take many times the usual time, or fail after such a time.
 type Slow struct {
 	Name       string
 	Count, Sum int64
-	Usual, All int64 // the median and the number of all calls of the name
+	Usual, All int64  // the median and the number of all calls of the name
+	Error      string // of failed calls
+}
+
+// FailedOnes returns the failed spans of requests, with nothing below them, that take some times the median of those of their
+// name that do not fail, by name.
+func FailedOnes(f *trace.Forest, longer int64) (all []Slow) {
+	if f == nil {
+		return nil
+	}
+	failed := make(map[int32]*Slow)
+	answered := make(map[int32][]int64)
+	spans := func(f *trace.Forest, is func(r int32)) {
+		for r := range f.Rows() {
+			if f.Flags(r)&(trace.FlagOp|trace.FlagStart) == trace.FlagStart && f.Tree.Parent[r] != trace.NoRow {
+				is(r)
+			}
+		}
+	}
+	spans(f, func(r int32) {
+		if !f.Has(r, trace.FlagFailed) {
+			answered[f.Name(r)] = append(answered[f.Name(r)], f.Duration(r))
+		}
+	})
+	usual := make(map[int32]int64)
+	for name, ns := range answered {
+		usual[name] = sketch.Median(ns)
+	}
+	spans(f, func(r int32) {
+		name := f.Name(r)
+		if !f.Has(r, trace.FlagFailed) || len(f.Tree.Children(r)) > 0 || len(answered[name]) == 0 ||
+			f.Duration(r) <= longer*usual[name] {
+			return
+		}
+		s := failed[name]
+		if s == nil {
+			s = &Slow{Name: f.RowName(r), Usual: usual[name], All: int64(len(answered[name])), Error: "no reason stated"}
+			failed[name] = s
+		}
+		s.Count++
+		s.All++
+		s.Sum += f.Duration(r)
+		s.Error = cmp.Or(f.ErrorText(r), s.Error)
+	})
+	for _, name := range slices.Sorted(maps.Keys(failed)) {
+		all = append(all, *failed[name])
+	}
+	return all
 }
 
 // SlowOnes returns the spans of requests, with nothing below them and no queue, that take some times the median of their

@@ -6,6 +6,8 @@ import (
 	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/op"
 )
 
 // calls returns the turns of calls that begin every 8 ms and take 10 ms or so, one at a time or beside each other.
@@ -37,4 +39,23 @@ func TestCallsUnderALockTakeTurns(t *testing.T) {
 	if turns, ok := calls(false); ok {
 		t.Errorf("beside each other: %+v", turns)
 	}
+}
+
+// Calls that fail after far more than the usual time are told from those that fail at once.
+func TestFailedCalls(t *testing.T) {
+	f := trace.New()
+	for i := range int64(20) {
+		in := byte(i + 1)
+		call := tracetest.SpanAt("lookup", 2, 1, 0, 10).In(in).Span()
+		if i < 3 {
+			call.Duration = 10 + 500*(i%2)
+			call.Failed = true
+			call.Extra = &op.Extra{Message: "DEADLINE_EXCEEDED"}
+		}
+		f.Add(op.Record{Span: call})
+		tracetest.AddTo(f, tracetest.SpanAt("POST", 1, 0, 0, 600).In(in))
+	}
+	f.Build()
+	want := []hostcalls.Slow{{Name: "lookup", Count: 1, Sum: 510, Usual: 10, All: 18, Error: "DEADLINE_EXCEEDED"}}
+	check.Equal(t, "failed calls", want, hostcalls.FailedOnes(f, 8))
 }
