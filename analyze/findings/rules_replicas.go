@@ -1,6 +1,7 @@
 package findings
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/findings/internal/executions"
@@ -83,7 +84,7 @@ func (l *list) lastToAnswer() []candidate {
 		return nil
 	}
 	f := says(Straggler, Where{Section: "critical_path", Operation: x.Span},
-		"%s answers last in %s of %s at the same time: %s takes %s times the median of the others.", named(x.Service),
+		"%s answers last in %s of %s at the same time: %s takes %s times the median of the others.", cmp.Or(x.Device, named(x.Service)),
 		units.Count(x.LastIn), units.Plural(x.Count, "group")+" of calls", l.named(x.Span), ratio(x.Times))
 	f.Evidence = []Evidence{
 		about("service", x.Service), times("last", x.LastIn), times("groups", x.Count), lasts("behind the others", x.NS),

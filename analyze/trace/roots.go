@@ -1,5 +1,10 @@
 package trace
 
+import (
+	"cmp"
+	"slices"
+)
+
 // RequestOwners returns the request of each row: its row; the number of rows plus its stamp if the request was not
 // read, or NoRow.
 func (f *Forest) RequestOwners() []int32 {
@@ -46,14 +51,11 @@ func (f *Forest) isCalled(r int32) bool {
 }
 
 // JoinServices makes local roots below other spans a part of the request above. Where a trace has several of a name and
-// service, such as the calls of a session, each remains a request, and so do spans below those of another service without
-// a stated kind.
+// service in turn, or with shared executions, such as the calls of a session, each remains a request, and so do spans below
+// those of another service without a stated kind.
 func (f *Forest) JoinServices() {
 	f.Build()
-	type call struct{ top, span int32 }
 	var inner []int32
-	calls := make(map[call]int)
-	several := make(map[int32]bool) // by topmost row
 	named := f.stampedSpans()
 	top := noRows(f.Rows())
 	for r := range f.Tree.TopDown() {
@@ -61,13 +63,11 @@ func (f *Forest) JoinServices() {
 		if parent := f.Tree.Parent[r]; parent != NoRow {
 			top[r] = top[parent]
 			if f.Flags(r)&(FlagOp|FlagRemote) == FlagRemote || named[r] || !f.Has(r, FlagOp) && f.isCalled(r) {
-				c := call{top[r], f.Name(r)}
-				calls[c]++
-				several[top[r]] = several[top[r]] || calls[c] > 1
 				inner = append(inner, r)
 			}
 		}
 	}
+	several := f.sessions(inner, top)
 	f.joined = make(map[int32]bool)
 	for _, r := range inner {
 		f.joined[r] = !several[top[r]]
@@ -81,6 +81,46 @@ func (f *Forest) JoinServices() {
 		}
 	}
 	f.Build()
+}
+
+// sessions returns the topmost rows with several of the given calls of a name, in turn for most topmost rows.
+func (f *Forest) sessions(calls, top []int32) map[int32]bool {
+	isExecuted := make(map[int32]bool)
+	for i := range f.Executions.List {
+		for _, r := range f.Executions.List[i].Requests {
+			isExecuted[r] = true
+		}
+	}
+	slices.SortFunc(calls, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(f.Name(a), f.Name(b)), cmp.Compare(top[a], top[b]), f.CompareStart(a, b))
+	})
+	several := make(map[int32]bool)
+	for len(calls) > 0 {
+		name := f.Name(calls[0])
+		inTurn := 0 // less those at the same time
+		var tops []int32
+		for len(calls) > 0 && f.Name(calls[0]) == name {
+			of := top[calls[0]]
+			end := f.End(calls[0])
+			isSession, n := false, 1
+			for ; n < len(calls) && f.Name(calls[n]) == name && top[calls[n]] == of; n++ {
+				isSession = isSession || f.Start(calls[n]) >= end || isExecuted[calls[n]]
+				end = max(end, f.End(calls[n]))
+			}
+			calls = calls[n:]
+			if n == 1 {
+				continue
+			}
+			tops = append(tops, of)
+			if inTurn--; isSession {
+				inTurn += 2
+			}
+		}
+		for _, of := range tops {
+			several[of] = several[of] || inTurn > 0
+		}
+	}
+	return several
 }
 
 func (f *Forest) stampedSpans() map[int32]bool {

@@ -119,10 +119,10 @@ func TestVarieties(t *testing.T) {
 }
 
 // A service that a request calls is a part of the request, by its remote parent, the root that its operations name, or its
-// name alone. Several calls of a session remain requests.
+// name alone. Several calls of a session remain requests, other than calls at the same time.
 func TestJoinServices(t *testing.T) {
 	call := func(id uint64) tracetest.Spec {
-		s := tracetest.SpanAt("generate", id, 1, 10, 90).Of("engine")
+		s := tracetest.SpanAt("generate", id, 1, int64(20*id), int64(20*id)+15).Of("engine")
 		s.Remote = true
 		return s
 	}
@@ -153,6 +153,13 @@ func TestJoinServices(t *testing.T) {
 			forest := tracetest.AddTo(New(), specs...)
 			forest.JoinServices()
 			check.Equal(t, "requests by "+by, want, forest.RequestOwners())
+			if n > 0 && by == "service" {
+				beside := slices.Clone(specs)
+				beside[3].Start = beside[1].Start
+				forest = tracetest.AddTo(New(), beside...)
+				forest.JoinServices()
+				check.Equal(t, "calls at the same time", []int32{0, 0, 0, 0}, forest.RequestOwners())
+			}
 		}
 	}
 }

@@ -110,6 +110,7 @@ func BetweenServices(f *trace.Forest) []Calls {
 // the others, at most that above their median.
 type Last struct {
 	Service, Span string
+	Device        string // with its host, if others of the service are called at the same time
 	Count, LastIn int64
 	Times, Work   float64
 	NS            int64
@@ -121,8 +122,20 @@ func LastOf(f *trace.Forest) *Last {
 	const most = 0.6
 	calls, _ := callsOf(f)
 	type ratios struct{ times, work []float64 }
-	all := make(map[string]*Last)
-	of := make(map[string]*ratios)
+	type callee struct {
+		service string
+		device  int32 // of its first operation
+	}
+	all := make(map[callee]*Last)
+	of := make(map[callee]*ratios)
+	calleeOf := func(c *call) callee {
+		for _, r := range f.Tree.Children(c.called) {
+			if f.IsDeviceSide(r) {
+				return callee{c.to, f.Device(r)}
+			}
+		}
+		return callee{c.to, trace.NoRow}
+	}
 	n := int64(0)
 	elements := func(c *call) (sum int64) {
 		for _, r := range f.Tree.Children(c.called) {
@@ -133,32 +146,38 @@ func LastOf(f *trace.Forest) *Last {
 	for group, last := range together(calls) {
 		var usual, work []int64
 		next := last.start
+		to := calleeOf(last)
+		isOne := true // of its service
 		for i := range group {
-			if c := &group[i]; c.to != last.to && f.Name(c.span) == f.Name(last.span) {
+			if c := &group[i]; calleeOf(c) != to && f.Name(c.span) == f.Name(last.span) {
 				usual = append(usual, f.Duration(c.called))
 				work = append(work, elements(c))
 				next = max(next, c.end)
+				isOne = isOne && c.to != last.to
 			}
 		}
 		if len(usual) == 0 {
 			continue
 		}
 		n++
-		l := all[last.to]
+		l := all[to]
 		if l == nil {
 			l = &Last{Service: last.to, Span: f.RowName(last.called)}
-			all[last.to], of[last.to] = l, &ratios{}
+			if !isOne {
+				l.Device = f.Devices.Keys[to.device].Label(false)
+			}
+			all[to], of[to] = l, &ratios{}
 		}
 		median := sketch.Median(usual)
 		l.LastIn++
 		l.NS += min(last.end-next, max(0, f.Duration(last.called)-median))
-		r := of[last.to]
+		r := of[to]
 		r.times = append(r.times, float64(f.Duration(last.called))/float64(max(1, median)))
 		r.work = append(r.work, float64(elements(last))/float64(max(1, sketch.Median(work))))
 	}
-	for service, l := range all {
+	for to, l := range all {
 		if float64(l.LastIn) > most*float64(n) {
-			r := of[service]
+			r := of[to]
 			slices.Sort(r.times)
 			slices.Sort(r.work)
 			l.Count, l.Times, l.Work = n, r.times[len(r.times)/2], r.work[len(r.work)/2]
