@@ -256,11 +256,13 @@ func (l *list) before() (all []candidate) {
 		f.Evidence = []Evidence{about("span", most), lasts("before the first operation", a.BeforeNS)}
 		f.Try = "profile what a request does before it reaches the engine: parsing, tokens, checks, the network"
 		c := candidate{Finding: f, changes: change(replay.Early, ""), atMost: true}
+		own := replay.Saving{NS: a.BeforeNS, HighNS: a.BeforeNS + a.BeforeNS/20} // others may wait less
 		switch {
 		case !l.replay(&c.saving, c.changes) || 2*c.saving.NS < a.BeforeNS: // of no engine that forms batches
-			c.changes, c.saving = nil, replay.Saving{NS: a.BeforeNS, HighNS: a.BeforeNS + a.QueuedNS}
+			own.HighNS += a.QueuedNS
+			c.changes, c.saving = nil, own
 		case c.saving.NS > a.BeforeNS+a.QueuedNS: // other operations are before the engine
-			c.changes, c.saving = nil, replay.Saving{NS: a.BeforeNS, HighNS: a.BeforeNS}
+			c.changes, c.saving = nil, own
 		}
 		all = append(all, c)
 	}

@@ -83,13 +83,20 @@ func (f *Forest) JoinServices() {
 	f.Build()
 }
 
-// sessions returns the topmost rows with several of the given calls of a name, in turn for most topmost rows.
+// sessions returns the topmost rows with several of the given calls of a name, in turn for most topmost rows. A call that its
+// caller gave up may go on beside the next one.
 func (f *Forest) sessions(calls, top []int32) map[int32]bool {
 	isExecuted := make(map[int32]bool)
 	for i := range f.Executions.List {
 		for _, r := range f.Executions.List[i].Requests {
 			isExecuted[r] = true
 		}
+	}
+	caller := func(r int32) int32 {
+		if p := f.Tree.Parent[r]; len(f.Tree.Children(p)) == 1 {
+			return p
+		}
+		return r
 	}
 	slices.SortFunc(calls, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(f.Name(a), f.Name(b)), cmp.Compare(top[a], top[b]), f.CompareStart(a, b))
@@ -101,11 +108,11 @@ func (f *Forest) sessions(calls, top []int32) map[int32]bool {
 		var tops []int32
 		for len(calls) > 0 && f.Name(calls[0]) == name {
 			of := top[calls[0]]
-			end := f.End(calls[0])
+			end := f.End(caller(calls[0]))
 			isSession, n := false, 1
 			for ; n < len(calls) && f.Name(calls[n]) == name && top[calls[n]] == of; n++ {
-				isSession = isSession || f.Start(calls[n]) >= end || isExecuted[calls[n]]
-				end = max(end, f.End(calls[n]))
+				isSession = isSession || f.Start(caller(calls[n])) >= end || isExecuted[calls[n]]
+				end = max(end, f.End(caller(calls[n])))
 			}
 			calls = calls[n:]
 			if n == 1 {
