@@ -10,6 +10,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/schedule"
 	"github.com/optrace/optrace/analyze/internal/serving"
+	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/symbols"
@@ -397,12 +398,13 @@ func (b *builder) lastExecution(r int32, at int64) int32 {
 }
 
 // phases lets spans below a request, such as its queue and its decode, begin and end after an execution: the last of
-// the request, and before its first one the last of its process. An operation beside executions, such as a transfer,
-// begins after the last one of its request.
+// the request, and before its first one the last of its process, once the request has come to the engine. An operation
+// beside executions, such as a transfer, begins after the last one of its request.
 func (b *builder) phases(executions []int32) {
 	f := b.forest
 	ofProcess := make(map[int32][]int32)
 	process := make(map[int32]int32) // of the executions of a request
+	first := make(map[int32]int64)   // the start of the first one
 	for _, i := range slices.SortedFunc(slices.Values(executions), func(i, k int32) int {
 		return cmp.Compare(b.endOf(f.Executions.List[i].Row), b.endOf(f.Executions.List[k].Row))
 	}) {
@@ -410,9 +412,13 @@ func (b *builder) phases(executions []int32) {
 		of := b.process[x.Row]
 		ofProcess[of] = append(ofProcess[of], b.end[x.Row])
 		for _, r := range x.Requests {
+			if _, known := process[r]; !known {
+				first[r] = f.Start(x.Row)
+			}
 			process[r] = of
 		}
 	}
+	came := requests.Came(f, b.rows.Owner, first)
 	for r := range f.Rows() {
 		root := b.rows.Owner[r]
 		if len(executions) == 0 || b.begin[r] == none || root == r || b.executed[root] == nil || b.isExecution(r) {
@@ -430,6 +436,9 @@ func (b *builder) phases(executions []int32) {
 		for _, p := range [2]int32{b.begin[r], b.end[r]} {
 			list := b.executed[root]
 			if b.g.At(list[0]) > b.g.At(p) {
+				if at := b.endOf(came[root]); came[root] != root && b.g.At(p) <= at {
+					continue
+				}
 				list = ofProcess[process[root]]
 			}
 			k := sort.Search(len(list), func(k int) bool { return b.g.At(list[k]) > b.g.At(p) })
