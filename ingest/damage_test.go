@@ -158,31 +158,16 @@ func TestZerosInFront(t *testing.T) {
 	}
 }
 
-// Files of other kinds are refused, even with lines or members of recordings.
+// Files of other kinds are refused; testdata/refused.txt has small ones, even with lines or members of recordings.
 func TestForeignFilesAreRefused(t *testing.T) {
-	executable := check.Must(os.Executable())(t)
-	entry := `{"step":0,"operation":"relu","device_id":"cuda:0","duration_us":1}`
-	span := `{"traceID":"1","spanID":"2","operationName":"GET","processID":"p1"}`
-	dir := t.TempDir()
-	files := map[string]string{
-		"prose with an example": "To record:\n\n" + entry + "\n\nis a line.\n",
-		"a CSV":                 "id,name,duration_us\n1,relu,2\n2,matmul,3\n",
-		"a CSV with JSON":       "id,json\n1," + entry + "\n2," + entry + "\n",
-		"a log":                 "2026-01-02 INFO start " + entry + "\n2026-01-02 INFO end " + entry + "\n",
-		"a page":                "<!DOCTYPE html><title>Report</title><script>" + entry + "</script>",
-		"other JSON":            `{"name":"optrace","dependencies":{"operation":"1"}}`,
-		"JSON around spans":     `{"hits":[` + span + "," + span + `]}`,
-		"a PNG":                 "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x01\x00",
-		"zeros":                 strings.Repeat("\x00", 100_000),
-		"nested brackets":       strings.Repeat("[", 100_000),
-		"brace lines":           strings.Repeat("{\n", 50_000),
-	}
-	paths := []string{executable, "../docs/formats.md", "../docs/reliability.md", "damage_test.go", "documents_test.go",
-		"../go.mod"}
-	for name, text := range files {
-		path := filepath.Join(dir, name)
-		check.OK(t, os.WriteFile(path, []byte(text), 0o600))
-		paths = append(paths, path)
+	paths := []string{check.Must(os.Executable())(t), "../docs/formats.md", "../docs/reliability.md", "damage_test.go",
+		"sources_test.go", "../go.mod"}
+	for name, text := range map[string]string{
+		"zeros":           strings.Repeat("\x00", 100_000),
+		"nested brackets": strings.Repeat("[", 100_000),
+		"brace lines":     strings.Repeat("{\n", 50_000),
+	} {
+		paths = append(paths, write(t, filepath.Join(t.TempDir(), name), []byte(text)))
 	}
 	for _, path := range paths {
 		if got := find(path, ingest.Options{}); got.Err == nil || got.Entries+got.Spans > 0 || got.Malformed > 0 {

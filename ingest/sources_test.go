@@ -139,23 +139,7 @@ func TestInheritedAttributes(t *testing.T) {
 	for _, key := range []string{"a", "b", "c", "service.name", "tensor.rank"} {
 		m.Keep(key)
 	}
-	attr := func(key, value string) string { return `{"key":"` + key + `","value":{"stringValue":"` + value + `"}}` }
-	inputs := map[string]string{
-		"otlp.json": `{"resourceSpans":[{"resource":{"attributes":[` + attr("service.name", "svc") + `,` +
-			attr("a", "resource") + `,` +
-			attr("b", "resource") + `,` + attr("c", "resource") + `,{"key":"tensor.rank","value":{"intValue":"3"}}]},` +
-			`"scopeSpans":[{"scope":{"name":"lib","attributes":[` + attr("a", "scope") + `,` + attr("b", "scope") +
-			`]},"spans":[{"traceId":"0102030405060708090a0b0c0d0e0f10","spanId":"0102030405060708","name":"x",` +
-			`"startTimeUnixNano":"5",` +
-			`"endTimeUnixNano":"6","attributes":[` + attr("tensor.op.name", "x") + `,` + attr("a", "own") + `]}]}]}]}`,
-		"ops.jsonl": `{"schema":"optrace.entries/v1","resource":{"service":"svc","rank":3,` +
-			`"attrs":{"a":"resource","b":"resource","c":"resource"}}}` + "\n" +
-			`{"operation":"x","duration_us":1,"service":"svc","attrs":{"a":"own"},` +
-			`"extra":{"scope_attrs":{"a":"scope","b":"scope"}}}`,
-	}
-	for name, text := range inputs {
-		path := filepath.Join(t.TempDir(), name)
-		check.OK(t, os.WriteFile(path, []byte(text), 0o600))
+	for _, path := range []string{"testdata/inherited/otlp.json", "testdata/inherited/ops.jsonl"} {
 		for rec, err := range (ingest.Options{Mapping: m}).Open(path).Records() {
 			check.OK(t, err)
 			if rec.Entry == nil {
@@ -166,7 +150,7 @@ func TestInheritedAttributes(t *testing.T) {
 				got = append(got, a.Key+"="+a.Value)
 			}
 			slices.Sort(got)
-			check.Equal(t, name, "a=own b=scope c=resource service.name=svc tensor.rank=3", strings.Join(got, " "))
+			check.Equal(t, path, "a=own b=scope c=resource service.name=svc tensor.rank=3", strings.Join(got, " "))
 		}
 	}
 }

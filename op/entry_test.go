@@ -168,37 +168,14 @@ func TestInt(t *testing.T) {
 }
 
 func TestIDs(t *testing.T) {
-	trace := op.TraceID{0x5b, 0x8e, 0xff, 0xf7, 0x98, 0x03, 0x81, 0x03, 0xd2, 0x69, 0xb6, 0x33, 0x81, 0x3f, 0xc6, 0x0c}
-	for text, want := range map[string]op.TraceID{
-		"5b8efff798038103d269b633813fc60c": trace, "5B8EFFF798038103D269B633813FC60C": trace,
-		"d269b633813fc60c":                 {8: 0xd2, 0x69, 0xb6, 0x33, 0x81, 0x3f, 0xc6, 0x0c}, // Jaeger, high half zero
-		"00000000000000000000000000000000": {},
-	} {
-		if got, ok := op.ParseTraceID([]byte(text)); got != want || !ok {
-			t.Errorf("ParseTraceID(%q) = %v, %v, want %v", text, got, ok, want)
-		}
-	}
-	span := op.SpanID{0xee, 0xe1, 0x9b, 0x7e, 0xc3, 0xc1, 0xb1, 0x74}
-	for _, text := range []string{"eee19b7ec3c1b174", "EEE19B7EC3C1B174"} {
-		if got, ok := op.ParseSpanID([]byte(text)); got != span || !ok {
-			t.Errorf("ParseSpanID(%q) = %v, %v, want %v", text, got, ok, span)
-		}
-	}
-	for _, text := range []string{"", "5b8e", "5b8efff798038103d269b633813fc60", "5b8efff798038103d269b633813fc60g",
-		"W46P95gDgQPSabYzgT/GDA==", "eee19b7ec3c1b17", "eee19b7ec3c1b17x"} {
-		id, isTrace := op.ParseTraceID([]byte(text))
-		spanID, isSpan := op.ParseSpanID([]byte(text))
-		if isTrace || isSpan || !id.IsZero() || !spanID.IsZero() {
-			t.Errorf("%q is read as %v and %v", text, id, spanID)
-		}
-	}
-	const want = `["5b8efff798038103d269b633813fc60c","eee19b7ec3c1b174"]`
-	text, err := json.Marshal([]any{trace, span})
-	check.Equal(t, "JSON", want, string(text))
-	check.Equal(t, "String()", want, fmt.Sprintf("[%q,%q]", trace.String(), span.String()))
-	if err != nil || trace.IsZero() || span.IsZero() {
-		t.Errorf("IsZero is wrong, or %v", err)
-	}
+	golden.Lines(t, "testdata/ids.txt", func(text string) string {
+		trace, isTrace := op.ParseTraceID([]byte(text))
+		span, isSpan := op.ParseSpanID([]byte(text))
+		written := check.Must(json.Marshal([]any{trace, span}))(t)
+		check.Equal(t, text, fmt.Sprintf("[%q,%q]", trace.String(), span.String()), string(written))
+		return fmt.Sprintf("trace %v %t zero %t, span %v %t zero %t", trace, isTrace, trace.IsZero(), span, isSpan,
+			span.IsZero())
+	})
 }
 
 func TestPlaceholderTraceID(t *testing.T) {

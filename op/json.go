@@ -43,14 +43,7 @@ func (e *Entry) AppendJSON(dst []byte) []byte {
 	dst = appendText(dst, `,"scope":`, e.Scope)
 	dst = appendText(dst, `,"path":`, e.Path)
 	if e.InputDTypes != nil {
-		dst = append(dst, `,"input_dtypes":[`...)
-		for i, d := range e.InputDTypes {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = scalar.AppendString(dst, string(d))
-		}
-		dst = append(dst, ']')
+		dst = scalar.AppendStrings(append(dst, `,"input_dtypes":`...), e.InputDTypes)
 	}
 	dst = appendText(dst, `,"side":`, e.Side.String())
 	if e.Failed {
@@ -173,14 +166,7 @@ func AppendShapesJSON(dst []byte, shapes []Shape) []byte {
 	if shapes == nil {
 		return append(dst, "null"...)
 	}
-	dst = append(dst, '[')
-	for i, s := range shapes {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = s.AppendJSON(dst)
-	}
-	return append(dst, ']')
+	return scalar.AppendList(dst, shapes, func(dst []byte, s Shape) []byte { return s.AppendJSON(dst) })
 }
 
 func appendIDs(dst []byte, trace TraceID, span, parent SpanID) []byte {

@@ -1,6 +1,8 @@
 package parquet
 
 import (
+	"encoding/hex"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -13,6 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/parquet/internal/rows"
 )
 
@@ -75,21 +78,12 @@ func TestNumbersOfManyWidths(t *testing.T) {
 }
 
 func TestBadDeltas(t *testing.T) {
-	for name, buf := range map[string][]byte{
-		"nothing":               {},
-		"block of no values":    {0x00, 0x04, 0x01, 0x02},
-		"no miniblocks":         {0x80, 0x01, 0x00, 0x01, 0x02},
-		"uneven miniblocks":     {0x80, 0x01, 0x03, 0x01, 0x02},
-		"miniblocks of 4":       {0x20, 0x08, 0x01, 0x02},
-		"more values than left": {0x80, 0x01, 0x04, 0x7f, 0x02},
-		"huge block":            {0x80, 0x80, 0x80, 0x80, 0x01, 0x04, 0x02, 0x02},
-		"no widths":             {0x80, 0x01, 0x04, 0x02, 0x02, 0x00, 0x00},
-		"width of 65":           {0x80, 0x01, 0x04, 0x02, 0x02, 0x00, 0x41, 0x00, 0x00, 0x00},
-		"miniblock cut off":     {0x80, 0x01, 0x04, 0x02, 0x02, 0x00, 0x08, 0x00, 0x00, 0x00, 0x01},
-	} {
+	golden.Lines(t, "testdata/deltas.txt", func(text string) string {
+		buf := check.Must(hex.DecodeString(strings.ReplaceAll(text, " ", "")))(t)
 		_, _, err := checkDeltas(buf, 64, 100)
-		check.Says(t, name, "", err)
-	}
+		check.Says(t, text, "", err)
+		return fmt.Sprint(err)
+	})
 }
 
 // Wrong sums of lengths are rejected before the library allocates.

@@ -2,6 +2,7 @@ package parquet_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -27,133 +28,41 @@ import (
 	"github.com/optrace/optrace/parquet"
 )
 
-// Files of other programs lack columns, and have other columns, orders and types. The entries are in
-// testdata/foreign.txt.
+// foreignTypes are the types of columns in testdata/foreign.txt, with the value that null stands for.
+var foreignTypes = map[string]any{
+	"float64": 0.0, "int8": int8(0), "int32": int32(0), "int64": int64(0), "uint8": uint8(0), "uint32": uint32(0),
+	"uint64": uint64(0), "string": "", "bytes": []byte(nil), "id8": [8]byte{}, "id16": [16]byte{}, "time": time.Time{},
+	"int32s": []int32{}, "int64s": []int64{}, "strings": []string{}, "lists": [][]int64{},
+	"numbers": map[string]int64{}, "infinity": math.Inf(1), "invalid": "\xff",
+}
+
+// Files of other programs lack columns, and have other columns, orders and types. A case of testdata/foreign.txt is a
+// row: lines of a column, its type and its value in JSON.
 func TestForeignColumns(t *testing.T) {
-	start := time.Unix(1_700_000_000, 123_456_000).UTC()
-	var all strings.Builder
-	for _, test := range []struct {
-		name string
-		file []byte
-	}{
-		{
-			"only what must be there",
-			foreign(t, []struct {
-				DurationUS float64 `parquet:"duration_us"`
-				Operation  string  `parquet:"operation"`
-			}{{1.5, "matmul"}}),
-		},
-		{
-			"what follows from the rest",
-			foreign(t, []struct {
-				Operation   string  `parquet:"operation"`
-				DurationNS  int32   `parquet:"duration_ns"`
-				OutputShape []int64 `parquet:"output_shape,list"`
-				DType       string  `parquet:"dtype"`
-				Other       []byte  `parquet:"something_else"`
-			}{{"allreduce", 1500, []int64{2, 3}, "torch.float32", nil}}),
-		},
-		{
-			"integers of other types",
-			foreign(t, []struct {
-				Operation  string  `parquet:"operation"`
-				DurationNS uint32  `parquet:"duration_ns"`
-				Step       float64 `parquet:"step"`
-				Stream     string  `parquet:"stream"`
-				Rank       uint8   `parquet:"rank"`
-				FLOPs      uint64  `parquet:"flops"`
-				Memory     int8    `parquet:"memory_bytes"`
-				Count      int64   `parquet:"adjusted_count"`
-				DeviceID   int64   `parquet:"device_id"`
-			}{{"matmul", math.MaxUint32, 7, "3", 200, 1 << 40, 9, 4, 2}}),
-		},
-		{
-			"values out of range",
-			foreign(t, []struct {
-				Operation  string  `parquet:"operation"`
-				DurationNS int64   `parquet:"duration_ns"`
-				Step       float64 `parquet:"step"`
-				Stream     string  `parquet:"stream"`
-				Rank       int64   `parquet:"rank"`
-				FLOPs      uint64  `parquet:"flops"`
-				Memory     int64   `parquet:"memory_bytes"`
-				Count      float64 `parquet:"adjusted_count"`
-				DType      string  `parquet:"dtype"`
-				Kind       string  `parquet:"kind"`
-				Side       string  `parquet:"side"`
-				DeviceID   string  `parquet:"device_id"`
-			}{{"matmul", -1, 7.5, "seven", -1, 1 << 63, -1, math.Inf(1), "int4", "dance", "left", "\xff"}}),
-		},
-		{
-			"timestamps",
-			foreign(t, []struct {
-				Operation  string    `parquet:"operation"`
-				DurationNS int64     `parquet:"duration_ns"`
-				Start      time.Time `parquet:"start_unix_ns,timestamp(microsecond)"`
-				Launch     time.Time `parquet:"launch_unix_ns,timestamp(nanosecond)"`
-			}{{"matmul", 1500, start, start}}),
-		},
-		{
-			"ids as bytes, and as others write them",
-			foreign(t, []struct {
-				Operation  string   `parquet:"operation"`
-				DurationNS int64    `parquet:"duration_ns"`
-				TraceID    string   `parquet:"trace_id"`
-				SpanID     [8]byte  `parquet:"span_id"`
-				ParentID   []byte   `parquet:"parent_span_id"`
-				RootID     [16]byte `parquet:"root_span_id"`
-			}{{"matmul", 1500, "D269B633813FC60C", [8]byte{1}, []byte{2, 0, 0, 0, 0, 0, 0, 255}, [16]byte{3}}}),
-		},
-		{
-			"shapes as text",
-			foreign(t, []struct {
-				Operation   string `parquet:"operation"`
-				DurationNS  int64  `parquet:"duration_ns"`
-				InputShapes string `parquet:"input_shapes"`
-				OutputShape string `parquet:"output_shape"`
-			}{{"matmul", 1500, "[[2,3],[3,4]]", "2x4"}, {"matmul", 1500, "?!", "x"}}),
-		},
-		{
-			"shapes as a list of texts, and bare repeated columns",
-			foreign(t, []struct {
-				Operation   string   `parquet:"operation"`
-				DurationNS  int64    `parquet:"duration_ns"`
-				InputShapes []string `parquet:"input_shapes,list"`
-				OutputShape []int32  `parquet:"output_shape"`
-				DTypes      []string `parquet:"input_dtypes"`
-			}{{"matmul", 1500, []string{"2x3", "3x4"}, []int32{2, -2}, []string{"float32", "int4"}}}),
-		},
-		{
-			"lists where one value belongs, and the reverse",
-			foreign(t, []struct {
-				Operation   string    `parquet:"operation"`
-				DurationNS  int64     `parquet:"duration_ns"`
-				Step        []int64   `parquet:"step,list"`
-				InputShapes int64     `parquet:"input_shapes"`
-				OutputShape [][]int64 `parquet:"output_shape,list"`
-				Warn        string    `parquet:"warn"`
-				DTypes      string    `parquet:"input_dtypes"`
-			}{{"matmul", 1500, []int64{1, 2}, 3, [][]int64{{1}}, "overflow", "f32"}}),
-		},
-		{
-			"map of numbers",
-			foreign(t, []struct {
-				Operation  string           `parquet:"operation"`
-				DurationNS int64            `parquet:"duration_ns"`
-				Attrs      map[string]int64 `parquet:"attrs"`
-			}{{"matmul", 1500, map[string]int64{"batch": 8}}}),
-		},
-	} {
-		got := read(t, test.file)
-		if got.fail != "" || len(got.bad) > 0 {
-			t.Errorf("%s: %q, %q", test.name, got.bad, got.fail)
+	golden.Cases(t, "testdata/foreign.txt", func(columns string) string {
+		var fields []reflect.StructField
+		var values []reflect.Value
+		for line := range strings.SplitSeq(columns, "\n") {
+			column := strings.SplitN(line, " ", 3)
+			value := reflect.New(reflect.TypeOf(foreignTypes[column[1]])).Elem()
+			value.Set(reflect.ValueOf(foreignTypes[column[1]]))
+			check.OK(t, json.Unmarshal([]byte(column[2]), value.Addr().Interface()))
+			fields = append(fields, reflect.StructField{
+				Name: fmt.Sprint("Column", len(fields)), Type: value.Type(),
+				Tag: reflect.StructTag(fmt.Sprintf("parquet:%q", column[0])),
+			})
+			values = append(values, value)
 		}
-		fmt.Fprintln(&all, test.name+":")
-		for _, e := range got.entries() {
-			fmt.Fprintf(&all, "\t%s\n", e.AppendJSON(nil))
+		row := reflect.New(reflect.StructOf(fields)).Elem()
+		for i, value := range values {
+			row.Field(i).Set(value)
 		}
-	}
-	golden.Check(t, "testdata/foreign.txt", all.String())
+		got := read(t, foreign(t, []any{row.Addr().Interface()}, lib.SchemaOf(row.Interface())))
+		if got.fail != "" || len(got.bad) > 0 || len(got.entries()) != 1 {
+			t.Fatalf("%s:\n%d entries, %q, %q", columns, len(got.entries()), got.bad, got.fail)
+		}
+		return string(got.entries()[0].AppendJSON(nil))
+	})
 }
 
 // DuckDB 1.5.6 wrote duckdb.parquet: COPY (SELECT * FROM 'ours.parquet') TO 'duckdb.parquet' (COMPRESSION

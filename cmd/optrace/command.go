@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
 	"io"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/flags"
@@ -11,7 +10,7 @@ import (
 )
 
 type command struct {
-	name, summary, usage string
+	name, summary string
 	job
 	needsInput bool     // set if the command requires an input
 	arguments  []string // the words that the command takes instead of inputs; nil if it takes inputs
@@ -35,36 +34,23 @@ func (p plain) run(_ context.Context, s streams.Streams, line *flags.Line) error
 // commands lists the commands, each for one call.
 func commands() []command {
 	return []command{
+		{name: "report", summary: "profile the operations in the inputs", job: new(reportFlags), needsInput: true},
+		{name: "convert", summary: "write the operations in another format", job: new(convertFlags), needsInput: true},
+		{name: "correlate", summary: "find the operations that made a request slow", job: new(correlateFlags)},
+		{name: "diff", summary: "find operations that became slower between runs", job: new(diffFlags)},
+		{name: "serve", summary: "show operations in the browser as they come in", job: new(serveFlags)},
 		{
-			name: "report", summary: "profile the operations in the inputs",
-			usage: fmt.Sprintf(reportUsage, flags.PeaksUsage()), job: new(reportFlags), needsInput: true,
+			name: "doctor", summary: "list the gaps of a recording, and how to fill them", job: new(doctorFlags),
+			needsInput: true,
 		},
-		{name: "convert", summary: "write the operations in another format", usage: convertHelp(),
-			job: new(convertFlags), needsInput: true},
-		{name: "correlate", summary: "find the operations that made a request slow", usage: correlateUsage,
-			job: new(correlateFlags)},
-		{name: "diff", summary: "find operations that became slower between runs", usage: diffUsage,
-			job: new(diffFlags)},
-		{name: "serve", summary: "show operations in the browser as they come in", usage: serveUsage,
-			job: new(serveFlags)},
+		{name: "whatif", summary: "predict the times with a change", job: new(whatifFlags), needsInput: true},
+		{name: "demo", summary: "report on a recording within the command", job: new(demoFlags), arguments: demoNames()},
+		{name: "mcp", summary: "answer an assistant by the Model Context Protocol", job: new(mcpFlags)},
 		{
-			name: "doctor", summary: "list the gaps of a recording, and how to fill them", usage: doctorUsage,
-			job: new(doctorFlags), needsInput: true,
+			name: "completion", summary: "print a completion script for a shell", job: plain(printCompletion),
+			arguments: shells,
 		},
-		{
-			name: "whatif", summary: "predict the times with a change", usage: whatifUsage,
-			job: new(whatifFlags), needsInput: true,
-		},
-		{name: "demo", summary: "report on a recording within the command", usage: demoUsage, job: new(demoFlags),
-			arguments: demoNames()},
-		{name: "mcp", summary: "answer an assistant by the Model Context Protocol", usage: mcpUsage,
-			job: new(mcpFlags)},
-		{
-			name: "completion", summary: "print a completion script for a shell", usage: completionUsage,
-			job: plain(printCompletion), arguments: shells,
-		},
-		{name: "version", summary: "print the version", usage: versionUsage, job: plain(printVersion),
-			arguments: []string{}},
+		{name: "version", summary: "print the version", job: plain(printVersion), arguments: []string{}},
 	}
 }
 
@@ -78,7 +64,7 @@ func find(name string) (c command, ok bool) {
 }
 
 func (c command) help() string {
-	return c.usage + "\nSee also: optrace help formats, optrace help exit-codes\n"
+	return usageOf(c.name) + "\nSee also: optrace help formats, optrace help exit-codes\n"
 }
 
 func (c command) flagSet() *flag.FlagSet {

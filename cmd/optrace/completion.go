@@ -16,23 +16,6 @@ import (
 	"github.com/optrace/optrace/internal/model/attrkey"
 )
 
-const completionUsage = `usage: optrace completion SHELL
-
-Completion prints a script for a shell that completes the commands of optrace, their
-flags and values of flags. The script calls the optrace on the command line, so it
-stays valid for other versions. SHELL is
-
-  bash              Bash 3.2 and later
-  zsh               Z shell
-  fish              fish 3.0 and later
-
-Examples:
-
-  source <(optrace completion bash)        # in ~/.bashrc
-  source <(optrace completion zsh)         # in ~/.zshrc, behind compinit
-  optrace completion fish > ~/.config/fish/completions/optrace.fish
-`
-
 var shells = []string{"bash", "zsh", "fish"}
 
 //go:embed completion
@@ -102,7 +85,7 @@ func (c command) complete(before []string, last string) []string {
 	case hasValue:
 		return c.values(name, name+"=", value)
 	}
-	about := flagSummaries(c.usage)
+	about := flagSummaries(usageOf(c.name))
 	var lines []string
 	fs.VisitAll(func(f *flag.Flag) { lines = append(lines, "-"+f.Name+"\t"+about[f.Name]) })
 	if strings.HasPrefix(last, "--") {

@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/key"
@@ -16,47 +14,6 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/output"
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 )
-
-const convertUsage = `usage: optrace convert -to FORMAT [-o FILE] [flags] INPUT...
-
-Convert writes the operations of all inputs in another format. An unknown shape stays
-unknown in every format.
-
-%s
-  -to FORMAT        one of the formats above
-` + flags.FormatUsage + `
-  -o FILE           write to FILE, not an INPUT; replaced once complete
-  -by KEY[,KEY]     with -to profile, the groups of reports on it, but not root; such
-                    reports have the same -by, or none
-  -top N            with -to profile, the most entries listed by reports on it (10)
-  -hotspot-bytes N  with -to profile, the hotspots of reports on it (1048576)
-  -peaks FILE       with -to profile, the peaks of reports on it
-  -drop-attributes  leave out attributes, events and other data without a field in an
-                    operation; links stay, without attributes
-` + flags.MemoryUsage + `
-Unreadable records are left out and reported on standard error.
-
-Examples:
-
-  optrace convert -to entries -o ops.jsonl collector/
-  optrace convert -to collapsed ops.jsonl | flamegraph.pl > ops.svg
-  optrace convert -to pprof -o ops.pb.gz ops.jsonl && go tool pprof -http : ops.pb.gz
-  optrace convert -to perfetto -o ops.pftrace ops.jsonl
-  zcat trace.json.gz | optrace convert -to csv - > ops.csv
-  optrace convert -to trace ops.jsonl | optrace report -
-  optrace convert -to profile -o rank7.profile rank7/ && optrace report *.profile
-`
-
-func convertHelp() string {
-	var list strings.Builder
-	for _, t := range convert.Targets() {
-		fmt.Fprintf(&list, "  %-18s %s\n", t.Name, t.Summary)
-		for _, line := range t.Keeps {
-			fmt.Fprintf(&list, "    %s\n", line)
-		}
-	}
-	return fmt.Sprintf(convertUsage, list.String())
-}
 
 type convertFlags struct {
 	to   string

@@ -227,22 +227,6 @@ func TestConversionsKeepCalls(t *testing.T) {
 	}
 }
 
-// A run that Cuspy wrote in JSON and in Perfetto's format has one report, with the energy that its counters measured.
-func TestPerfettoAgreesWithJSON(t *testing.T) {
-	const file = "../../ingest/perfetto/testdata/gpu."
-	for _, line := range []string{"report -json -section all", "whatif -json"} {
-		args := strings.Fields(line)
-		agrees(t, line, succeeds(t, append(args, file+"json")...), succeeds(t, append(args, file+"pftrace")...))
-	}
-	prices := tempInput(t, "prices.json", `{"devices":[{"match":"cuda:*","per_hour":2,"watts":700}]}`)
-	for _, ending := range []string{"json", "pftrace"} {
-		// 100 µs at 310 W, 200 µs at 314.25 W and 110 µs at 320 W, four times.
-		if text := succeeds(t, "correlate", "-price", prices, file+ending); !strings.Contains(text, "0.516200") {
-			t.Errorf("%s: no 0.5162 J:\n%s", ending, text)
-		}
-	}
-}
-
 // allSamples explains why tests over all samples are skipped under the race detector.
 const allSamples = "all samples: minutes under the race detector, which goes through readers and analyses in their " +
 	"own tests"

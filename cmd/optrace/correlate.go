@@ -28,64 +28,6 @@ import (
 	"github.com/optrace/optrace/render/text"
 )
 
-const correlateUsage = `usage: optrace correlate [-jaeger URL] [flags] [INPUT...]
-
-Correlate joins operations with the traces of requests, and names the operations that
-made a request slow: for each endpoint and request the latency, the operations on its
-critical path, the time without any operation, and the operations with more time in
-slow requests than in typical ones.
-
-Traces come from a running Jaeger, operations from the INPUTs, from Jaeger, or both.
-Without -jaeger the requests come from the INPUTs too.
-
-  -jaeger URL       the address of Jaeger's pages, such as
-                    http://localhost:16686
-  -service S        search Jaeger for traces of this service; without it, look up the
-                    traces of the INPUTs
-  -operation O      only traces with a span of this name
-  -since D          only requests started within this time (1h for a search of Jaeger,
-                    otherwise any time)
-  -min-duration D   only requests of at least this duration
-  -trace ID         only this trace
-  -limit N          traces to ask for, latest first (1000)
-  -timeout D        the longest time of one call of Jaeger, with retries and the whole
-                    answer (30s)
-  -follow-redirects let Jaeger redirect to other hosts; these do not get the name and
-                    password in the address
-  -json             print JSON, schema optrace.correlate/v1
-  -section NAMES    print these tables, separated by commas, or all, in place of the
-                    first screen, as for -trace: findings, blame, endpoints, engines,
-                    price, critical_path, requests, shared, unattached
-  -top N            requests to list, slowest first (10); if given and not 0, also rows
-                    of any table in the text (30)
-` + flags.FormatUsage + `
-  -price FILE       print the cost of requests, by request, tenant, model and route:
-                    a JSON file of prices by device, such as
-                    {"currency": "USD", "devices": [
-                      {"match": "cuda:*", "per_hour": 2.5, "watts": 700}]}
-  -annotate         add a span below each request of the report to the tracing backend,
-                    such as "optrace: compute 71 %, waited for 7c0d… 22 %"; a second run
-                    adds none
-  -otlp URL         the backend's receiver of OTLP over HTTP for -annotate (port 4318 of
-                    the host of -jaeger, or of localhost)
-  -o FILE           write to FILE, not an INPUT; replaced once complete
-` + streams.DisplayUsage + flags.MemoryUsage + `  -link-patterns FILE
-                    write a configuration for Jaeger's pages that links back to the
-                    page of optrace serve; needs no other flag
-  -report-url URL   the address of that page (http://127.0.0.1:8318), also for -annotate
-
-Examples:
-
-  optrace correlate ops.jsonl
-  optrace correlate -section all ops.jsonl
-  optrace correlate -jaeger http://localhost:16686 -service api ops.jsonl
-  optrace correlate -jaeger http://localhost:16686 -service api -since 24h -min-duration 200ms
-  optrace correlate -jaeger http://localhost:16686 -trace 4bf92f3577b34da6a3ce929d0e0e4736 ops.jsonl
-  optrace correlate -json ops.jsonl | jq '.endpoints[0].slow.parts[0]'
-  optrace correlate -jaeger http://localhost:16686 -annotate ops.jsonl
-  optrace correlate -link-patterns ui.json
-`
-
 type correlateFlags struct {
 	jaeger, service, operation, trace string
 	since, minDuration, timeout       time.Duration

@@ -16,22 +16,6 @@ import (
 	"github.com/optrace/optrace/internal/text/termtext"
 )
 
-const demoUsage = `usage: optrace demo [-o FILE] gpu|server
-
-Demo reports on a recording within the command: the screen of 'optrace report FILE'.
-
-  gpu               a small loop of PyTorch on an NVIDIA H100, written to be slow,
-                    recorded by PyTorch's profiler
-  server            a server whose batch a long prompt stalls: simulated, not recorded
-
-  -o FILE           write the recording to FILE instead, to try other commands on it
-
-Examples:
-
-  optrace demo gpu
-  optrace demo -o server.jsonl.gz server && optrace correlate server.jsonl.gz
-`
-
 // recordings are the inputs of demo. TestDemoRecordings has their origin.
 //
 //go:embed demo

@@ -22,44 +22,6 @@ import (
 	"github.com/optrace/optrace/render/text"
 )
 
-const diffUsage = `usage: optrace diff [flags] BASE HEAD
-       optrace diff [flags] BASE... -- HEAD...
-
-Diff says what became slower or faster from a base to a head, by how much, and whether
-chance explains the change: first steps, requests or the run, then the time of devices,
-their operations and the host's. Each BASE and HEAD is one run: a file, or a directory
-with the files of one run. Several runs per side are samples; only they tell a change
-from the usual differences between runs: eight decide up to 160 operations. With one
-run per side, its steps, requests or operations are the samples. With several runs per
-side, saved reports (report -json) will do.
-
-  -by KEYS          compare groups by these keys instead of operations, separated by
-                    commas: operation, kind, device, rank, stream, shape, step, root,
-                    service, trace, path, module, operator, phase, error, attr:NAME
-  -steady           compare steady states: for each run the longest part of at least
-                    eight steps with times within 20 percent
-  -fail-above PCT   exit with code 1 if an operation is significantly slower by more
-                    than PCT percent, or a part of the time by more than PCT percent
-                    of all the time; also if a side is empty
-  -alpha P          the accepted probability of any false finding (0.05)
-  -within PCT       call an operation unchanged if a change of more than PCT percent is
-                    ruled out (5), and undecided otherwise
-  -json             print JSON, schema optrace.diff/v1
-  -markdown         print Markdown, for a pull request
-  -html FILE        write a page for the browser to FILE: the comparison and the head,
-                    or its first run
-  -top N            rows of a table in the text (30)
-` + flags.FormatUsage + `
-  -o FILE           write to FILE, not an input; replaced once complete
-` + streams.DisplayUsage + flags.MemoryUsage + `
-Examples:
-
-  optrace diff base.jsonl head.jsonl
-  optrace diff -by operation,shape base.jsonl head.jsonl
-  optrace diff -fail-above 5 base/*.jsonl -- head/*.jsonl
-  optrace diff -markdown base.jsonl head.jsonl >> "$GITHUB_STEP_SUMMARY"
-`
-
 type diffFlags struct {
 	by, html                 string
 	failAbove, alpha, within float64

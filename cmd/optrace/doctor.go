@@ -13,24 +13,6 @@ import (
 	"github.com/optrace/optrace/render/text"
 )
 
-const doctorUsage = `usage: optrace doctor [flags] INPUT...
-
-Doctor lists the gaps of a recording: operations without start, device, parent, shape,
-element type, size, FLOPs, stream, launch time or step, collectives without number,
-links without span, and so on. For each gap it names the missing figures of the report
-and shows how to record them, in Go and by attributes in any language. Its memory does
-not grow with the input.
-
-  -json             print JSON, schema optrace.doctor/v1
-` + flags.FormatUsage + `
-  -o FILE           write to FILE, not an INPUT; replaced once complete
-` + streams.DisplayUsage + flags.MemoryUsage + `
-Examples:
-
-  optrace doctor ops.jsonl
-  optrace doctor -json ops.jsonl | jq -r '.findings[] | select(.missing > 0) | .name'
-`
-
 type doctorFlags struct {
 	json    bool
 	display streams.DisplayFlags

@@ -8,10 +8,6 @@ import (
 	"testing"
 	"unicode"
 
-	"go.opentelemetry.io/collector/pdata/plog"
-	"go.opentelemetry.io/collector/pdata/pmetric"
-	"go.opentelemetry.io/collector/pdata/pprofile"
-
 	"github.com/optrace/optrace/cmd/optrace/internal/convert"
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/cmd/optrace/internal/input"
@@ -24,45 +20,22 @@ const anOperation = `{"operation":"relu","duration_us":1}`
 
 // S7: files of OTLP's other signals, in JSON and in protobuf, are named, with exit code 3.
 func TestOtherSignalsAreNamed(t *testing.T) {
-	profiles := pprofile.NewProfiles()
-	profiles.Dictionary().StringTable().Append("", "time")
-	profiles.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty().SetTime(17)
-	metrics := pmetric.NewMetrics()
-	metric := metrics.ResourceMetrics().AppendEmpty().ScopeMetrics().AppendEmpty().Metrics().AppendEmpty()
-	metric.SetName("http.server.duration")
-	metric.SetEmptyGauge().DataPoints().AppendEmpty().SetIntValue(3)
-	logs := plog.NewLogs()
-	logs.ResourceLogs().AppendEmpty().ScopeLogs().AppendEmpty().LogRecords().AppendEmpty().SetTimestamp(17)
 	operation := tempInput(t, "in", anOperation)
-	for signal, marshal := range map[string][2]func() ([]byte, error){
-		"profiles": {
-			func() ([]byte, error) { return new(pprofile.JSONMarshaler).MarshalProfiles(profiles) },
-			func() ([]byte, error) { return new(pprofile.ProtoMarshaler).MarshalProfiles(profiles) },
-		},
-		"metrics": {
-			func() ([]byte, error) { return new(pmetric.JSONMarshaler).MarshalMetrics(metrics) },
-			func() ([]byte, error) { return new(pmetric.ProtoMarshaler).MarshalMetrics(metrics) },
-		},
-		"logs": {
-			func() ([]byte, error) { return new(plog.JSONMarshaler).MarshalLogs(logs) },
-			func() ([]byte, error) { return new(plog.ProtoMarshaler).MarshalLogs(logs) },
-		},
-	} {
-		for i, encode := range marshal {
-			in := tempInput(t, "in", string(check.Must(encode())(t)))
-			for _, args := range []string{
-				"report", "report -json", "report -csv", "convert -to csv", "convert -to entries",
-				"convert -to profile", "correlate", "doctor", "diff " + operation,
-			} {
-				code, out, errs := ran(t, append(strings.Fields(args), in)...)
-				if code != exit.BadInput || out == "" || !strings.HasSuffix(errs,
-					in+" holds OTLP "+signal+", not spans\n") {
-					t.Errorf("%s, encoding %d, %s: exit code %d, %d bytes, %s", signal, i, args, code, len(out), errs)
-				}
+	files := filesBelow(t, "../../ingest/otlp/testdata/signals", "")
+	check.Equal(t, "files", 8, len(files))
+	for _, in := range files {
+		signal := strings.FieldsFunc(filepath.Base(in), func(r rune) bool { return r == '.' || r == '_' })[0]
+		for _, args := range []string{
+			"report", "report -json", "report -csv", "convert -to csv", "convert -to entries", "convert -to profile",
+			"correlate", "doctor", "diff " + operation,
+		} {
+			code, out, errs := ran(t, append(strings.Fields(args), in)...)
+			if code != exit.BadInput || out == "" || !strings.HasSuffix(errs, in+" holds OTLP "+signal+", not spans\n") {
+				t.Errorf("%s, %s: exit code %d, %d bytes, %s", in, args, code, len(out), errs)
 			}
-			if code, _, errs := ran(t, "report", in, operation); code != exit.OK {
-				t.Errorf("%s, encoding %d, beside an operation: exit code %d, %s", signal, i, code, errs)
-			}
+		}
+		if code, _, errs := ran(t, "report", in, operation); code != exit.OK {
+			t.Errorf("%s, beside an operation: exit code %d, %s", in, code, errs)
 		}
 	}
 	damaged := tempInput(t, "in", strings.Repeat(`{"operation":"relu","duration_us":x}`+"\n", 2))

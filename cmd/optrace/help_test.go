@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/cmd/optrace/internal/convert"
 	"github.com/optrace/optrace/cmd/optrace/internal/flags"
 	"github.com/optrace/optrace/cmd/optrace/internal/help"
 	"github.com/optrace/optrace/internal/testing/cases"
@@ -122,7 +123,7 @@ func TestComplete(t *testing.T) {
 func TestFlagsAreDescribed(t *testing.T) {
 	for _, c := range commands() {
 		fs := c.flagSet()
-		about := flagSummaries(c.usage)
+		about := flagSummaries(usageOf(c.name))
 		fs.VisitAll(func(f *flag.Flag) {
 			if about[f.Name] == "" {
 				t.Errorf("%s: the help text does not describe -%s", c.name, f.Name)
@@ -131,6 +132,15 @@ func TestFlagsAreDescribed(t *testing.T) {
 		})
 		for name := range about {
 			t.Errorf("%s: the help text describes -%s, which is no flag", c.name, name)
+		}
+	}
+}
+
+// The help text of convert says what each output format keeps.
+func TestOutputFormatsAreDescribed(t *testing.T) {
+	for _, to := range convert.Targets() {
+		if !strings.Contains(usageFile("convert"), "{to "+to.Name+"}\n    keeps ") {
+			t.Errorf("the help text does not describe %s", to.Name)
 		}
 	}
 }

@@ -44,7 +44,7 @@ type topic struct {
 // topics lists the topics in the order of the overview.
 var topics = []topic{
 	{"formats", "input and output formats", formatsHelp},
-	{"exit-codes", "the exit codes", func() string { return exit.Help }},
+	{"exit-codes", "the exit codes", func() string { return usageOf("exit-codes") }},
 	{"json", "the keys of the reports in JSON", help.JSON},
 }
 

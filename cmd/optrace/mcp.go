@@ -19,26 +19,6 @@ import (
 	"github.com/optrace/optrace/internal/serve/loopback"
 )
 
-const mcpUsage = `usage: optrace mcp [flags] [DIRECTORY...]
-
-Mcp answers the questions of an assistant about inputs below the DIRECTORIES, by
-default the working directory, by the Model Context Protocol on standard input and
-output. Its tools are files, overview, table, operation, stack, request, compare, whatif
-and doctor; they only read. An answer has at most 8,000 bytes and tells how to ask for
-the rest. Calls are answered one at a time.
-
-  -http ADDR        serve by streamable HTTP at ADDR instead, at the path /mcp; without
-                    a host, as in :8319, only to this machine. Clients need a token:
-                    OPTRACE_MCP_TOKEN, or a new one, which is printed
-  -timeout D        the longest time of a call (1m)
-` + flags.MemoryUsage + `
-Examples:
-
-  optrace mcp traces/
-  optrace mcp -http :8319 traces/
-  claude mcp add optrace -- optrace mcp "$PWD"
-`
-
 type mcpFlags struct {
 	http    string
 	timeout time.Duration

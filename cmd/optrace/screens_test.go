@@ -72,25 +72,6 @@ func TestFirstScreenSaysWhatAnExpertWould(t *testing.T) {
 	}
 }
 
-// Text, Markdown and JSON have the same headline.
-func TestHeadlinesAgree(t *testing.T) {
-	const path = "../../ingest/kineto/testdata/h100/gemm.json.gz"
-	var r struct{ Headline struct{ Text []string } }
-	check.OK(t, json.Unmarshal([]byte(succeeds(t, "report", "-json", path)), &r))
-	want := []string{
-		"NVIDIA H100 80GB HBM3: busy 97.8 % of 46.0 ms.", "A step takes 15.5 ms from start to start (median of 3 steps).",
-		"734 TFLOP/s, 74.2 % of the bf16 peak, in 30 of 60 operations; MFU 72.3 %.",
-	}
-	check.Equal(t, "JSON", want, r.Headline.Text)
-	if got := succeeds(t, "report", path); !strings.HasPrefix(got, strings.Join(want, "\n")+"\n\n") {
-		t.Errorf("text:\n%s", got)
-	}
-	plain := strings.NewReplacer(`\`, "").Replace(succeeds(t, "report", "-markdown", path))
-	if !strings.HasPrefix(plain, "**"+strings.Join(want, " ")+"**\n") {
-		t.Errorf("Markdown:\n%s", plain)
-	}
-}
-
 // Texts about one thing are in the singular.
 func TestOneIsSingular(t *testing.T) {
 	plural := regexp.MustCompile(`(?m)^.*(?:^|[ (])1 (?:[a-z]+ )?(?:operations|spans|entries|requests|others|steps|records|` +

@@ -25,54 +25,6 @@ import (
 	"github.com/optrace/optrace/internal/text/units"
 )
 
-const serveUsage = `usage: optrace serve [flags] [INPUT...]
-
-Serve shows operations on a page in the browser as they come in: from growing INPUTs,
-and from any program with an OpenTelemetry SDK that exports to this machine by OTLP.
-SDKs do so by default; some, such as Go's, expect TLS unless
-OTEL_EXPORTER_OTLP_INSECURE=true. Serve runs until it is interrupted.
-
-An INPUT is a file, a directory or - for standard input. Entries, OTLP in JSON Lines
-and in frames, and stdouttrace are followed as they grow and rotate; so are new files
-in a directory. Other formats and compressed files are read once.
-
-  -listen ADDR      the address of the page (127.0.0.1:8318)
-  -otlp-http ADDR   receive OTLP by HTTP, /v1/traces in protobuf and in JSON, gzip or
-                    not (127.0.0.1:4318); - switches it off
-  -otlp-grpc ADDR   receive OTLP by gRPC (127.0.0.1:4317); - switches it off
-  -window N[,D]     show at most N operations and spans, not older than D, as in
-                    100000,10m (100000). The head of the page counts older ones
-  -max-memory N     about the memory of the command, as in 1G (512M); if it is too
-                    small, the page shows fewer operations, and says so
-  -host NAME[,NAME] further names of this machine for programs and browsers; addresses
-                    and localhost need not be named
-  -open             open the page in the browser
-` + flags.FormatUsage + `
-  -for D            end after this time, as in 30s
-
-The page also has ?format=json, the report of 'optrace report -json', ?format=text,
-the report of 'optrace report', with &section=all or &section=NAME for -section,
-?format=collapsed, stacks for flame graphs, ?format=pprof, a profile to open by URL in
-'go tool pprof', and trace.json, a Chrome trace. Its button "to Perfetto" opens
-ui.perfetto.dev and passes the trace within the browser; no other data leaves this
-machine. /metrics has counts, sums and native histograms of all operations since the
-start by operation, device and kind, for Prometheus; docs/grafana.json is a dashboard
-for them.
-
-Limits: tables of the page and of its reports have 1,000 rows; further groups share
-one. Texts of more than 256 bytes are cut. An OTLP request has at most 20 MiB, before
-and after decompression, arrives within 15 s, at no less than 16 KiB a second, and is
-read within 10 s; 8 requests of each protocol are read at a time. All requests together
-take a quarter of -max-memory; further clients are told to retry. Each server has at
-most 1,536 connections; idle ones make room.
-
-Examples:
-
-  optrace serve -open
-  optrace serve ops.jsonl
-  optrace serve -window 1000000,10m -otlp-http - -otlp-grpc - traces/
-`
-
 type serveFlags struct {
 	listen, http, grpc    string
 	window, hosts, format string

@@ -24,6 +24,7 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/cmd/optrace/internal/receiver"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )
@@ -200,17 +201,13 @@ func TestServeHostile(t *testing.T) {
 }
 
 func TestParseWindow(t *testing.T) {
-	for text, want := range map[string]string{
-		"": "{0 0s 0}", "5": "{5 0s 0}", "10m": "{0 10m0s 0}", "5,10m": "{5 10m0s 0}", "10m,5": "{5 10m0s 0}",
-		"0": "error", "-5": "error", "5,6": "error", "1m,2m": "error", "x": "error", "5,": "error", "-1m": "error",
-	} {
+	golden.Lines(t, "testdata/windows.txt", func(text string) string {
 		limits, err := parseWindow(text)
-		got := fmt.Sprintf("{%d %s %d}", limits.Records, limits.Age, limits.Bytes)
 		if err != nil {
-			got = "error"
+			return "error"
 		}
-		check.Equal(t, fmt.Sprintf("%q", text), want, got)
-	}
+		return fmt.Sprintf("{%d %s %d}", limits.Records, limits.Age, limits.Bytes)
+	})
 }
 
 // The page and the receiver name each other's address to misdirected clients.

@@ -9,12 +9,6 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 )
 
-const versionUsage = `usage: optrace version
-
-Version prints the version of the program, its commit if known, and the version of Go.
-'optrace --version' does the same.
-`
-
 func printVersion(s streams.Streams, arguments []string) error {
 	if len(arguments) > 0 {
 		return exit.Usagef("version takes no arguments")

@@ -17,11 +17,7 @@ import (
 	"testing/iotest"
 
 	"github.com/klauspost/compress/zstd"
-	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
-	logspb "go.opentelemetry.io/proto/otlp/logs/v1"
-	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/optrace/optrace/ingest/otlp"
@@ -210,43 +206,16 @@ func TestFramesAreNotAwaited(t *testing.T) {
 
 // S7 of docs/faults.md: files of other signals in protobuf are recognised and named.
 func TestSignalsInProtobuf(t *testing.T) {
-	scope := &commonpb.InstrumentationScope{Name: "x"}
-	marshal := func(m proto.Message) []byte {
-		return check.Must(proto.Marshal(m))(t)
-	}
-	field := func(number protowire.Number, parts ...[]byte) []byte {
-		return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), slices.Concat(parts...))
-	}
-	fixed := protowire.AppendFixed64(protowire.AppendTag(nil, 3, protowire.Fixed64Type), 17) // time_unix_nano
-	// sample_type, duration_nano
-	profile := field(2, field(1, []byte{8, 1, 16, 2}), fixed, []byte{4 << 3, 5})
-	profiles := field(1, field(2, field(1, marshal(scope)), profile))
-	dictionary := field(2, field(5), field(5, []byte("time")))
-	for _, test := range []struct {
-		name, signal string
-		text         []byte
-		records      int
-	}{
-		{"logs", "logs", marshal(&logspb.LogsData{ResourceLogs: []*logspb.ResourceLogs{{
-			ScopeLogs: []*logspb.ScopeLogs{{LogRecords: []*logspb.LogRecord{{TimeUnixNano: 17, SeverityNumber: 9}}}},
-		}}}), 1},
-		{"metrics", "metrics", marshal(&metricspb.MetricsData{ResourceMetrics: []*metricspb.ResourceMetrics{{
-			ScopeMetrics: []*metricspb.ScopeMetrics{{Scope: scope, Metrics: []*metricspb.Metric{{
-				Name: "http.server.duration", Unit: "s", Data: &metricspb.Metric_Gauge{Gauge: &metricspb.Gauge{}},
-			}}}},
-		}}}), 1},
-		{"profiles", "profiles", profiles, 1},
-		{"profiles and dictionary", "profiles", slices.Concat(profiles, dictionary), 2},
-		{"dictionary first, as pdata writes it", "profiles", slices.Concat(dictionary, profiles), 2},
+	for name, records := range map[string]int{
+		"logs": 1, "metrics": 1, "profiles": 2, "profiles_alone": 1, "profiles_before_dictionary": 2,
 	} {
-		want := slices.Repeat([]string{"{Reason:other_signal N:1 Signal:" + test.signal + "}"}, test.records)
-		for format, text := range map[string][]byte{"raw": test.text, "frames": framed(test.text)} {
-			if got := read(readers[format], text); !slices.Equal(got.Records, want) || len(got.Bad) > 0 ||
-				got.Err != "" {
-				t.Errorf("%s, %s: %+v", test.name, format, got)
-			}
+		message := load(t, "signals/"+name+".pb")
+		signal, _, _ := strings.Cut(name, "_")
+		want := slices.Repeat([]string{"{Reason:other_signal N:1 Signal:" + signal + "}"}, records)
+		for format, text := range map[string][]byte{"raw": message, "frames": framed(message)} {
+			check.Equal(t, name+", "+format, result{Records: want}, read(readers[format], text))
 			if otlp.Sniff(text) == otlp.FramingNone {
-				t.Errorf("%s, %s: no framing", test.name, format)
+				t.Errorf("%s, %s: no framing", name, format)
 			}
 		}
 	}
@@ -392,14 +361,6 @@ func TestJSONManyBadLines(t *testing.T) {
 		lines += bad.Count()
 	}
 	check.Equal(t, "bad lines", n, lines)
-}
-
-func TestJSONNestedDeep(t *testing.T) {
-	res := read(otlp.JSONRecords, []byte(`{"x":`+strings.Repeat("[", 1_000_000)+"\n"+batch("b")+"\n"))
-	check.Equal(t, "operations", []string{"b"}, res.names())
-	if len(res.Bad) != 1 || !strings.Contains(res.Bad[0], "nested deeper") {
-		t.Errorf("bad = %q", res.Bad)
-	}
 }
 
 // The resource is unknown behind damage that may hide another resource.

@@ -16,6 +16,7 @@ import (
 	"github.com/optrace/optrace/ingest/perfetto"
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/internal/testing/perfettotest"
 	"github.com/optrace/optrace/internal/testing/recordtest"
 )
@@ -84,23 +85,10 @@ func TestCompressedBomb(t *testing.T) {
 }
 
 func TestSniff(t *testing.T) {
-	for name, test := range map[string]struct {
-		head string
-		want bool
-	}{
-		"ours and others'":                {string(readFile(t, "testdata/sdk.pftrace")), true},
-		"the first packet is cut off":     {"\x0a\xf0\x01\x40\x05\x5a\xff\x01ab", true},
-		"a packet of another data source": {"\x0a\x04\x0a\x02\x08\x01" + "\x0a\x02\x40\x05", true},
-		"no packet that tells":            {"\x0a\x04\x0a\x02\x08\x01", false},
-		"a number in place of a message":  {"\x0a\x02\x58\x05", false},
-		"a bad packet":                    {"\x0a\x03\x40\x05\xff", false},
-		"something behind":                {"\x0a\x02\x08\x01hello", false},
-		"text":                            {"\nThe quick brown fox jumps over the lazy dog.\n", false},
-		"JSON":                            {"\n{\n\"traceEvents\": []}", false},
-		"nothing":                         {"", false},
-	} {
-		check.Equal(t, name, test.want, perfetto.Sniff([]byte(test.head)))
-	}
+	golden.Lines(t, "testdata/heads.txt", func(head string) string {
+		return fmt.Sprint(perfetto.Sniff([]byte(head)))
+	})
+	check.Equal(t, "ours and others'", true, perfetto.Sniff(readFile(t, "testdata/sdk.pftrace")))
 }
 
 // OTLP messages start with the same tag. Whatever the length of the head, neither format is taken for the other.

@@ -282,9 +282,9 @@ func (w *Encoder) Entry(e *op.Entry) {
 	} else {
 		dst = append(dst, "null"...)
 	}
-	dst = appendList(append(dst, `,"input_shapes":`...), e.InputShapes,
-		func(dst []byte, s op.Shape) []byte { return appendList(dst, s, appendDim) })
-	dst = appendList(append(dst, `,"output_shape":`...), e.OutputShape, appendDim)
+	dst = scalar.AppendList(append(dst, `,"input_shapes":`...), e.InputShapes,
+		func(dst []byte, s op.Shape) []byte { return scalar.AppendList(dst, s, appendDim) })
+	dst = scalar.AppendList(append(dst, `,"output_shape":`...), e.OutputShape, appendDim)
 	dst = appendSeedMicros(append(dst, `,"duration_us":`...), e.Duration)
 	dst = strconv.AppendInt(append(dst, `,"output_elements":`...), e.OutputElements.V, 10)
 	dst = strconv.AppendInt(append(dst, `,"memory_bytes":`...), e.MemoryBytes.V, 10)
@@ -298,7 +298,7 @@ func (w *Encoder) Entry(e *op.Entry) {
 		}
 	}
 	if unknown != nil {
-		dst = appendList(append(dst, `,"unknown_inputs":`...), unknown, appendDim)
+		dst = scalar.AppendList(append(dst, `,"unknown_inputs":`...), unknown, appendDim)
 	}
 	w.text = append(dst, '}')
 	if w.n > 0 {
@@ -342,14 +342,3 @@ func appendSeedMicros(dst []byte, ns int64) []byte {
 }
 
 func appendDim(dst []byte, d int64) []byte { return strconv.AppendInt(dst, max(0, d), 10) }
-
-func appendList[T any](dst []byte, list []T, element func([]byte, T) []byte) []byte {
-	dst = append(dst, '[')
-	for i, v := range list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = element(dst, v)
-	}
-	return append(dst, ']')
-}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/attrmap"
-	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/internal/testing/optest"
@@ -354,31 +352,6 @@ func TestMarshalJSON(t *testing.T) {
 	var back map[string][]*op.Entry
 	check.OK(t, json.Unmarshal(text, &back))
 	check.Equal(t, "read back", want, back)
-}
-
-// Values of every type read back. A number of more than 64 bits stays text.
-func TestAttrsReadBack(t *testing.T) {
-	line := `{"operation":"a","duration_ns":1,"attrs":{"t":"4","i":4,"f":4.0,"e":1E2,"b":false,"n":null,"l":[1, ` +
-		`2.0],"m":{"k":{}},` +
-		`"y":{"bytesValue":"AAE="},"inf":{"doubleValue":"Infinity"},"like":{"bytesValue":"a","x":1},` +
-		`"odd":{"doubleValue":"x"},` +
-		`"big":18446744073709551616,"huge":1e999}}`
-	want := []op.Attr{
-		{Key: "t", Value: "4"}, {Key: "i", Value: "4", Type: op.AttrInt}, {Key: "f", Value: "4", Type: op.AttrFloat},
-		{Key: "e", Value: "100", Type: op.AttrFloat}, {Key: "b", Value: "false", Type: op.AttrBool},
-		{Key: "n", Value: "null", Type: op.AttrJSON},
-		{Key: "l", Value: "[1, 2.0]", Type: op.AttrJSON}, {Key: "m", Value: `{"k":{}}`, Type: op.AttrJSON},
-		{Key: "y", Value: "AAE=", Type: op.AttrBytes}, opmodel.FloatAttr("inf", math.Inf(1)),
-		{Key: "like", Value: `{"bytesValue":"a","x":1}`, Type: op.AttrJSON},
-		{Key: "odd", Value: `{"doubleValue":"x"}`, Type: op.AttrJSON},
-		{Key: "big", Value: "18446744073709551616"}, {Key: "huge", Value: "1e999"},
-	}
-	rec := check.Must(entries.DecodeLine([]byte(line)))(t)
-	check.Equal(t, "", want, rec.Entry.Attrs)
-	again, err := entries.DecodeLine(rec.Entry.AppendJSON(nil))
-	if err != nil || !cmp.Equal(want, again.Entry.Attrs) {
-		t.Errorf("read again: %v\n%s", err, cmp.Diff(want, again.Entry.Attrs))
-	}
 }
 
 // Entries have the host and the service of their writer's resource, wherever the reader begins.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/golden"
+	"github.com/optrace/optrace/internal/testing/recordtest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/jaeger"
 )
@@ -23,31 +24,17 @@ func write(t *testing.T, add func(*jaeger.Traces)) []byte {
 // Two interleaved traces with a changing resource, a request around an operation, a failure and an operation without
 // ids.
 func TestGolden(t *testing.T) {
-	const start = 1795224124978150999
-	first, second := op.TraceID{15: 1}, op.TraceID{0: 0xab, 15: 2}
 	text := write(t, func(to *jaeger.Traces) {
-		to.Resource(&op.Resource{Service: "trainer", Rank: op.Known(0), WorldSize: op.Known(2),
-			Attrs: []op.Attr{{Key: "host.name", Value: "h0"}}})
-		to.AddSpan(&op.Span{Name: "step", TraceID: first, SpanID: op.SpanID{7: 1}, Start: op.Known(start),
-			Duration: 5_000_999, Service: "trainer"})
-		to.Add(&op.Entry{
-			Operation: "matmul", Kind: op.KindCompute, KindRule: op.RuleDefault, TraceID: first,
-			SpanID: op.SpanID{7: 2}, ParentSpanID: op.SpanID{7: 1}, Start: op.Known(start), Duration: 1_999,
-			Service: "trainer", Rank: op.Known(0), Scope: "engine", DeviceID: "cuda:0", DType: "f32",
-			InputShapes: []op.Shape{{64, 784}, {784, 256}}, InputDTypes: []op.DType{"f32", "f32"},
-			OutputShape: op.Shape{64, 256}, OutputElements: op.Known(16384), MemoryBytes: op.Known(65536),
-			FLOPs: op.Known(1<<53 + 1),
-		})
-		to.Resource(&op.Resource{Service: "trainer", Rank: op.Known(1), WorldSize: op.Known(2)})
-		to.AddSpan(&op.Span{Name: "POST /", TraceID: second, SpanID: op.SpanID{7: 3}, ParentSpanID: op.SpanID{7: 9},
-			RemoteParent: true, Start: op.Known(start), Duration: 600, Failed: true})
-		to.Add(&op.Entry{
-			Operation: "all_reduce", Kind: op.KindCollective, KindRule: op.RuleName, TraceID: first,
-			SpanID: op.SpanID{7: 4}, ParentSpanID: op.SpanID{7: 1}, Start: op.Known(start), Duration: 600,
-			Service: "trainer", Rank: op.Known(1), Failed: true, Error: "peer lost",
-		})
-		to.Add(&op.Entry{Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault, Duration: 100_125,
-			Warn: op.WarnNoStart})
+		for _, rec := range recordtest.File(t, "testdata/records.jsonl") {
+			switch {
+			case rec.Resource != nil:
+				to.Resource(rec.Resource)
+			case rec.Span != nil:
+				to.AddSpan(rec.Span)
+			default:
+				to.Add(rec.Entry)
+			}
+		}
 	})
 	golden.Check(t, "testdata/traces.golden", text)
 }

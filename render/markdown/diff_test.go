@@ -2,56 +2,29 @@ package markdown_test
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
-	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/diff"
-	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/golden"
-	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/markdown"
 )
 
 // report returns a comparison of operations, one of them called name.
 func report(name string) *diff.Report {
-	keys, err := key.Parse("operation")
-	if err != nil {
+	r := new(diff.Report)
+	text, err := os.ReadFile("testdata/diff.json")
+	if err = cmp.Or(err, json.Unmarshal(text, r)); err != nil {
 		panic(err)
 	}
-	row := func(name string, verdict diff.Verdict, delta, p float64) diff.Row {
-		c := diff.Comparison{
-			Verdict: verdict, Unit: diff.UnitSteps, NBase: 20, NHead: 20, BaseNS: op.KnownFloat(120_000),
-			HeadNS: op.KnownFloat(120_000 * (1 + delta)),
-		}
-		switch verdict {
-		case diff.Added:
-			c.BaseNS = op.Float{}
-			c.NBase = 0
-		case diff.Slower, diff.Faster, diff.Unchanged, diff.CannotTell:
-			c.Delta, c.DeltaLow, c.DeltaHigh, c.P = op.KnownFloat(delta), op.KnownFloat(delta-0.02),
-				op.KnownFloat(delta+0.03), op.KnownFloat(p)
-		}
-		return diff.Row{Key: key.Group{Keys: keys, Values: []key.Value{{Text: name, Known: true}}}, Comparison: c}
-	}
-	device := &device.Key{DeviceID: "cuda:0", Rank: op.Known(1)}
-	host := row("enqueue", diff.Faster, -0.5, 0.0001)
-	host.Side = "host"
-	return &diff.Report{
-		Rows: []diff.Row{
-			row("matmul", diff.Slower, 0.1, 0.012), host, row(name, diff.Added, 0, 0),
-			row("relu", diff.Unchanged, 0.01, 1), row("softmax", diff.CannotTell, 0.04, 0.3),
-			row("add", diff.TooFew, 0, 0),
-		},
-		Parts: []diff.Part{
-			{Part: "wall", Comparison: row("", diff.Unchanged, 0.02, 0.4).Comparison},
-			{Part: "exposed_communication", Device: device, Comparison: row("", diff.Slower, 0.3, 0.002).Comparison},
-			{Part: "idle", Device: device, Comparison: row("", diff.CannotTell, 0, 1).Comparison},
-		},
-		Warnings: []string{"one run a side", name},
-	}
+	r.Rows[2].Key.Values[0].Text = name
+	r.Warnings[1] = name
+	return r
 }
 
 func written(t *testing.T, r *diff.Report, opts markdown.Options) string {

@@ -2,6 +2,7 @@ package text_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -18,6 +19,7 @@ import (
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/analyze/diff"
 	"github.com/optrace/optrace/analyze/doctor"
+	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/fulldisk"
@@ -32,18 +34,18 @@ import (
 // hostile is a name that would recolour the terminal, move the cursor and reorder the line.
 const hostile = "\x1b[31mred\x1b[0m\r\x1b]0;title\x07\u202emul" + "\n" + "x"
 
-// full returns a report with content for every section, with names like [hostile].
-func full() *analyze.Report {
-	file, err := os.ReadFile("testdata/full.json")
-	if err != nil {
-		panic(err)
-	}
-	r := new(analyze.Report)
-	if err := json.Unmarshal(file, r); err != nil {
+// fixture returns a report of testdata.
+func fixture[R any](name string) *R {
+	r := new(R)
+	text, err := os.ReadFile("testdata/" + name + ".json")
+	if err = cmp.Or(err, json.Unmarshal(text, r)); err != nil {
 		panic(err)
 	}
 	return r
 }
+
+// full returns a report with content for every section, with names like [hostile].
+func full() *analyze.Report { return fixture[analyze.Report]("full") }
 
 // empty returns the report of an empty input.
 func empty() *analyze.Report {
@@ -131,7 +133,7 @@ func TestOverview(t *testing.T) {
 
 func TestWriteError(t *testing.T) {
 	check.Says(t, "", "", text.Write(&fulldisk.Writer{}, empty(), text.Options{}))
-	check.Says(t, "correlation", "", text.WriteCorrelation(&fulldisk.Writer{}, correlated(""), text.Options{}))
+	check.Says(t, "correlation", "", text.WriteCorrelation(&fulldisk.Writer{}, offline(), text.Options{}))
 }
 
 // For any names, the report has no character that controls a terminal.
@@ -238,55 +240,9 @@ func TestFirstScreenIsDefined(t *testing.T) {
 	}
 }
 
-// correlated returns a join with content for every section.
-func correlated(jaeger string) *correlate.Report {
-	j := correlate.NewJoin()
-	for i := range byte(5) {
-		id := op.TraceID{15: i + 1}
-		slow := int64(1)
-		if i == 2 {
-			slow = 5
-		}
-		request := op.Record{Span: &op.Span{
-			Name: "POST " + hostile, Service: "api", TraceID: id, SpanID: op.SpanID{7: 1},
-			Start: op.Known(1795224124000000000), Duration: slow * 1_000_000,
-		}}
-		long := op.Record{Entry: &op.Entry{
-			Operation: hostile, Kind: op.KindCompute, DeviceID: "cuda:0", Rank: op.Known(0), TraceID: id,
-			SpanID: op.SpanID{7: 2}, ParentSpanID: op.SpanID{7: 1},
-			Start: op.Known(1795224124000100000), Duration: slow * 800_000,
-		}}
-		short := op.Record{Entry: &op.Entry{
-			Operation: "relu", Kind: op.KindCompute, DeviceID: "cuda:0", Rank: op.Known(1), TraceID: id,
-			SpanID: op.SpanID{7: 3}, ParentSpanID: op.SpanID{7: 1}, Start: op.Known(1795224124000900000), Duration: 600,
-		}}
-		j.AddLocal(long)
-		j.AddLocal(short)
-		j.AddLocal(op.Record{Entry: &op.Entry{Operation: "warmup", Kind: op.KindCompute, TraceID: id,
-			SpanID: op.SpanID{7: 9}, Duration: 7}})
-		if jaeger == "" {
-			j.AddLocal(request)
-			continue
-		}
-		j.AddService(request)
-		j.AddService(long)
-		if i == 0 {
-			j.AddPruned(op.Pruned{TraceID: id, SpanID: op.SpanID{7: 1}, Operation: "relu", DeviceID: "cuda:0", Count: 3,
-				Duration: 1800})
-		}
-	}
-	r := j.Report(correlate.Options{Jaeger: jaeger})
-	r.Input = &analyze.Envelope{Files: 1, Bytes: 2048, Entries: 15, Truncated: 1}
-	if jaeger != "" {
-		r.LeftOut = correlate.LeftOut{Requests: 1, Ops: 2}
-		r.Service = &correlate.Service{
-			API: "v1", Traces: 5, AtLimit: true, NotThere: 1, NotAsked: 2,
-			Envelope: analyze.Envelope{Entries: 5, Skipped: 5, Malformed: 1,
-				Problems: []string{"http://jaeger: " + hostile}},
-		}
-	}
-	return r
-}
+// offline and joined return reports on requests with content for every section, without Jaeger and with it.
+func offline() *correlate.Report { return fixture[correlate.Report]("offline") }
+func joined() *correlate.Report  { return fixture[correlate.Report]("joined") }
 
 func none(string) bool { return false }
 
@@ -295,13 +251,13 @@ func TestCorrelationGolden(t *testing.T) {
 		return func(w io.Writer) error { return text.WriteCorrelation(w, r, opts) }
 	}
 	goldens(t, map[string]func(io.Writer) error{
-		"correlate_80": of(correlated("http://jaeger:16686"), text.Options{Top: 2, Width: 80, Rows: 2}),
-		"correlate_links": of(correlated("http://jaeger:16686"),
+		"correlate_80": of(joined(), text.Options{Top: 2, Width: 80, Rows: 2}),
+		"correlate_links": of(joined(),
 			text.Options{Top: 2, Width: 120, Color: true, Hyperlinks: true}),
-		"correlate_joined":   of(correlated("http://jaeger:16686"), text.Options{Top: 2}),
-		"correlate_offline":  of(correlated(""), text.Options{Top: 10}),
-		"correlate_color":    of(correlated(""), text.Options{Color: true}),
-		"correlate_first":    of(correlated("http://jaeger:16686"), text.Options{Top: 10, FirstScreen: true, Show: none}),
+		"correlate_joined":   of(joined(), text.Options{Top: 2}),
+		"correlate_offline":  of(offline(), text.Options{Top: 10}),
+		"correlate_color":    of(offline(), text.Options{Color: true}),
+		"correlate_first":    of(joined(), text.Options{Top: 10, FirstScreen: true, Show: none}),
 		"correlate_left_out": of(&correlate.Report{LeftOut: correlate.LeftOut{Requests: 40, Ops: 45}}, text.Options{Top: 10}),
 		"correlate_empty":    of(correlate.NewJoin().Report(correlate.Options{}), text.Options{Top: 10}),
 	})
@@ -389,4 +345,25 @@ func FuzzWriteDiff(f *testing.F) {
 			t.Errorf("control characters in %q", b.String())
 		}
 	})
+}
+
+func TestBatchesFromCounts(t *testing.T) {
+	for want, c := range map[string]*engines.Composition{
+		"": nil,
+		"570 of 570 without links follow from the tokens and times of requests": {Steps: 570, Told: 570, Engines: 1},
+		"4 of 9 without links follow from the tokens and times of requests; 3 fit several requests; 2 do not add up to the " +
+			"tokens of requests": {Steps: 9, Told: 4, Ambiguous: 3, Unmatched: 2, Engines: 1},
+		"0 of 9 without links follow from the tokens and times of requests; requests do not say which of 2 engines ran them": {
+			Steps: 9, Engines: 2},
+	} {
+		var b bytes.Buffer
+		check.OK(t, text.WriteCorrelation(&b, &correlate.Report{Composed: c}, text.Options{Width: 200}))
+		got := ""
+		for line := range strings.Lines(b.String()) {
+			if rest, ok := strings.CutPrefix(line, "batches"); ok {
+				got = strings.TrimSpace(rest)
+			}
+		}
+		check.Equal(t, "batches", want, got)
+	}
 }

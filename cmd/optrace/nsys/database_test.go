@@ -43,29 +43,11 @@ const (
 	thread1, thread2   = process1 + 11, process2 + 22
 )
 
-// small is a database of two processes with one device each and equal correlation ids.
-var small = schema + fmt.Sprintf(`
-INSERT INTO StringIds VALUES (1, 'void gemm<float>(float*)'), (2, 'ncclDevKernel_AllReduce'), (3, 'step'), (4,
-	'worker'),
-	(5, 'cudaLaunchKernel_v7000');
-INSERT INTO PROCESSES VALUES (%[1]d, 1, 'train'), (%[2]d, 2, 'train');
-INSERT INTO ThreadNames VALUES (4, 20, %[3]d);
-INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1699999999999999000, '', '', 77);
-INSERT INTO NVTX_EVENTS VALUES
-	(1100, 1900, 59, NULL, %[3]d, 3), (1200, 1500, 59, 'aten::mm, seq = 7, op_id = 3, sizes = [[2, 3], [3, 4]]', %[3]d,
-		NULL),
-	(1600, 2600, 60, 'overlap', %[3]d, NULL), (1150, 1300, 59, 'other thread', %[4]d, NULL),
-	(1300, NULL, 34, 'mark', %[3]d, NULL), (1400, NULL, 59, 'open', %[3]d, NULL);
-INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES
-	(1250, 1260, %[3]d, 5, 5), (1700, 1710, %[3]d, 6, 0), (1220, 1230, %[4]d, 5, 0), (2700, 2710, %[3]d, 7, 0);
-INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES
-	(1300, 1400, 0, 7, 5, %[1]d, 1, 1, 32, 50, 4, 1, 256, 1, 1, 16, 48, NULL, NULL),
-	(1310, 1330, 1, 15, 5, %[2]d, 2, 2, 32, 1, 1, 1, 32, 1, 1, 0, 0, 99, 7),
-	(2800, 2900, 0, 7, 7, %[1]d, 1, 1, 32, 50, 4, 1, 256, 1, 1, 16, 48, NULL, 0);
-INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (1800, 1850, 0, 7, 6, %[1]d, 4096, 1, 1, 2),
-	(1810, 1820, 1, 15, 404, %[2]d, 8, 10, NULL, NULL);
-INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (3000, 3500, 1, 15, 0, %[2]d, 12);
-`, process1, process2, thread1, thread2)
+// small has the statements of a database of two processes with one device each and equal correlation ids.
+var small = schema + smallRows
+
+//go:embed testdata/small.sql
+var smallRows string
 
 func database(t testing.TB, statements string) []byte {
 	t.Helper()
@@ -210,6 +192,11 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// sumsBySQL selects the sums of TestRecordedAgainstSQL.
+//
+//go:embed testdata/recorded.sql
+var sumsBySQL string
+
 // The figures of the recording agree with SQL.
 func TestRecordedAgainstSQL(t *testing.T) {
 	cases.NotUnderRace(t, cases.OneGoroutine)
@@ -248,47 +235,15 @@ func TestRecordedAgainstSQL(t *testing.T) {
 	check.Must(db.Exec("ATTACH 'file:" + recorded + `?mode=ro&immutable=1' AS recorded;
 		CREATE TABLE ranges AS SELECT * FROM NVTX_EVENTS; CREATE INDEX byStart ON ranges (globalTid, start);
 		CREATE TABLE forwards AS SELECT * FROM NVTX_EVENTS WHERE text LIKE 'FSDP::%forward%'`))(t)
-	const all = `(SELECT start, end, deviceId, globalPid, correlationId, 'compute' kind, 0 bytes
-		FROM CUPTI_ACTIVITY_KIND_KERNEL
-		UNION ALL SELECT start, end, deviceId, globalPid, correlationId, 'memory', bytes FROM CUPTI_ACTIVITY_KIND_MEMCPY
-		UNION ALL SELECT start, end, deviceId, globalPid, correlationId, 'memory', bytes
-			FROM CUPTI_ACTIVITY_KIND_MEMSET)`
-	const launched = ` o LEFT JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = o.correlationId
-		AND r.globalTid / 0x1000000 = o.globalPid / 0x1000000 GROUP BY 1`
-	const cut = `substr(n.text, 1, instr(n.text, ',') - 1)`
-	for _, query := range []string{
-		`SELECT 'cuda:' || deviceId || ' ' || kind, count(*), sum(end - start), sum(bytes) FROM ` + all + ` GROUP BY 1`,
-		`SELECT 'operation ' || value, count(*), sum(end - start),` +
-			` 0 FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id = demangledName GROUP BY 1`,
-		`SELECT 'operation Memset (' || label || ')', count(*), sum(end - start), sum(bytes)
-			FROM CUPTI_ACTIVITY_KIND_MEMSET
-			JOIN ENUM_CUDA_MEM_KIND e ON e.id = memKind GROUP BY 1`,
-		`SELECT 'operation Memcpy ' || CASE copyKind WHEN 1 THEN 'HtoD' WHEN 2 THEN 'DtoH' WHEN 8 THEN 'DtoD' END ||
-			' (' || s.label || ' -> ' || d.label || ')',
-			count(*), sum(end - start), sum(bytes) FROM CUPTI_ACTIVITY_KIND_MEMCPY
-			JOIN ENUM_CUDA_MEM_KIND s ON s.id = srcKind JOIN ENUM_CUDA_MEM_KIND d ON d.id = dstKind GROUP BY 1`,
-		`SELECT 'rank ' || (globalTid / 0x1000000 = (SELECT max(globalTid) / 0x1000000
-			FROM NVTX_EVENTS)) || ' range ' || ` + cut + `,
-			count(*), sum(end - start), 0 FROM NVTX_EVENTS n GROUP BY 1`,
-		`SELECT 'cuda:' || deviceId || ' by ' || coalesce((SELECT ` + cut +
-			` FROM ranges n WHERE n.globalTid = r.globalTid AND n.start <= r.start
-			AND n.end > r.start ORDER BY n.start DESC, n.end LIMIT 1), ''), count(*), sum(o.end - o.start), sum(bytes)
-				FROM ` + all + launched,
-		`SELECT 'step unknown, phase ' || CASE WHEN EXISTS (SELECT 1 FROM forwards n WHERE n.globalTid = r.globalTid
-			AND n.start <= r.start
-			AND n.end > r.start) THEN 'forward' ELSE '' END, count(*), sum(o.end - o.start), sum(bytes)
-				FROM ` + all + launched,
-	} {
-		rows := check.Must(db.Query(query))(t)
-		for rows.Next() {
-			var key string
-			var s sums
-			check.OK(t, rows.Scan(&key, &s.Count, &s.NS, &s.Bytes))
-			add(want, key, s)
-		}
-		check.OK(t, rows.Err())
-		rows.Close()
+	rows := check.Must(db.Query(sumsBySQL))(t)
+	defer rows.Close()
+	for rows.Next() {
+		var key string
+		var s sums
+		check.OK(t, rows.Scan(&key, &s.Count, &s.NS, &s.Bytes))
+		add(want, key, s)
 	}
+	check.OK(t, rows.Err())
 	check.Equal(t, "", want, got)
 	first := slices.MinFunc(f.entries, func(a, b *op.Entry) int { return int(a.Start.V - b.Start.V) })
 	check.Equal(t, "the first start", int64(1779630014975716426+155357525002), first.Start.V)

@@ -252,17 +252,6 @@ func TestIntListsAreTheirText(t *testing.T) {
 	}
 }
 
-// The first device has the index 0. There is one host.
-func TestDeviceOfTorch(t *testing.T) {
-	for device, want := range map[string]string{"cuda": "cuda:0", "cpu": "cpu"} {
-		e := build(t, nil, func(b *attrmap.Builder) {
-			b.Str("pytorch.device.type", device)
-			b.Int("pytorch.device.index", 0)
-		})
-		check.Equal(t, "device", want, e.DeviceID)
-	}
-}
-
 func TestResourceSet(t *testing.T) {
 	r := &op.Resource{}
 	for _, a := range [][2]string{

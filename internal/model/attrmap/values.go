@@ -349,7 +349,7 @@ func unquote(quoted []byte) []byte {
 // SetStrs adds an attribute with a list of strings.
 func (b *Builder) SetStrs(t Target, v []string) {
 	if t.to.field != FieldInputDTypes || t.to.keep {
-		b.listText = appendStrs(b.listText[:0], v)
+		b.listText = scalar.AppendStrings(b.listText[:0], v)
 		b.SetList(t, b.listText)
 		return
 	}
@@ -367,17 +367,6 @@ func appendInts(dst []byte, v []int64) []byte {
 		v = []int64{}
 	}
 	return op.Shape(v).AppendJSON(dst)
-}
-
-func appendStrs[S ~string](dst []byte, list []S) []byte {
-	dst = append(dst, '[')
-	for i, s := range list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = scalar.AppendString(dst, string(s))
-	}
-	return append(dst, ']')
 }
 
 // Target is the destination of an attribute key's values in a [Builder]. Readers may look it up once per key.

@@ -8,6 +8,7 @@ import (
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/internal/text/intern"
+	"github.com/optrace/optrace/internal/text/scalar"
 	"github.com/optrace/optrace/op"
 )
 
@@ -101,7 +102,7 @@ func (w *attrWriter) tensors(e *op.Entry) {
 		w.add(attrkey.InputShapes, op.AttrJSON)
 	}
 	if e.InputDTypes != nil {
-		w.text = appendStrs(w.text[:0], e.InputDTypes)
+		w.text = scalar.AppendStrings(w.text[:0], e.InputDTypes)
 		w.add(attrkey.InputDTypes, op.AttrJSON)
 	}
 	if e.OutputShape != nil {

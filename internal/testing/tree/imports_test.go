@@ -3,6 +3,7 @@
 package tree
 
 import (
+	"cmp"
 	"go/parser"
 	"go/token"
 	"path"
@@ -13,119 +14,30 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// importRules lists the allowed dependencies of packages below a path, besides the standard library. The
-// longest matching path decides.
-var importRules = map[string]struct {
-	own     []string // paths of this module, with all packages below
-	foreign []string // paths of other modules
-}{
-	"op":         {own: []string{"internal/text/scalar", "internal/model/attrkey", "internal/model/unmarshal"}},
-	"op/attr":    {own: codecs},
-	"op/entries": {own: codecs},
-	"tensorconv": {own: []string{"op", "internal/text/scalar", "internal/model/attrkey", "internal/model/unmarshal"},
-		foreign: otelAPI},
-	"deviceclock": {},
-	"internal/text": {own: []string{"op", "internal/model/attrkey", "internal/model/unmarshal", "internal/text"},
-		foreign: []string{"golang.org/x/text"}},
-	"internal/model": {own: codecs},
-	"internal/read":  {own: slices.Concat(codecs, []string{"internal/read/marks"})},
-	"internal/record": {
-		own: []string{"op", "tensorconv", "internal/record", "internal/model", "internal/text",
-			"internal/read/budget"},
-		foreign: openTelemetry,
-	},
-	"internal/serve": {
-		own: []string{"op", "analyze", "render", "ingest", "internal/model", "internal/text",
-			"internal/read", "internal/serve"},
-		foreign: slices.Concat(encoders, compression, []string{"golang.org/x/net/netutil"}),
-	},
-	"internal/testing": {
-		own:     []string{"op", "tensorconv", "deviceclock", "ingest", "internal"},
-		foreign: slices.Concat(openTelemetry, encoders, []string{module, goCmp, "go.opentelemetry.io/proto/otlp"}),
-	},
-	"live": {
-		own:     []string{"op", "tensorconv", "analyze", "render", "ingest", "internal"},
-		foreign: slices.Concat(openTelemetry, encoders),
-	},
-	"analyze": {
-		own:     []string{"op", "analyze", "ingest", "internal/model", "internal/text", "internal/read"},
-		foreign: slices.Concat(encoders, compression),
-	},
-	"ingest": {
-		own:     []string{"op", "ingest", "internal/model", "internal/text", "internal/read"},
-		foreign: slices.Concat(encoders, compression),
-	},
-	"render": {
-		own:     []string{"op", "analyze", "render", "ingest", "internal/model", "internal/text", "internal/read"},
-		foreign: slices.Concat(encoders, compression),
-	},
-	"parquet": {
-		own: []string{"op", "ingest", "parquet", "internal/release", "internal/model", "internal/text",
-			"internal/read"},
-		foreign: []string{
-			"github.com/parquet-go", "github.com/andybalholm/brotli", "github.com/google/uuid",
-			"github.com/klauspost/compress",
-			"github.com/pierrec/lz4", "github.com/twpayne/go-geom", "golang.org/x/sys", "google.golang.org/protobuf",
-		},
-	},
-	"": {
-		own: []string{"op", "tensorconv", "deviceclock", "internal/record", "internal/model", "internal/text",
-			"internal/read/budget"},
-		foreign: openTelemetry,
-	},
-}
-
-// codecs are the packages around the model, with their texts and bounds.
-var codecs = []string{"op", "internal/model", "internal/text", "internal/read/budget"}
-
-// encoders are libraries for messages and texts.
-var encoders = []string{"google.golang.org/protobuf", "golang.org/x/text"}
-
-// compression is the library for gzip and zstd.
-var compression = []string{"github.com/klauspost/compress"}
-
-// otelAPI is OpenTelemetry's API without its SDK, for programs with their own tracer.
-var otelAPI = []string{
-	"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/trace", "go.opentelemetry.io/otel/codes",
-	"go.opentelemetry.io/otel/semconv", "github.com/cespare/xxhash",
-}
-
-// openTelemetry is the SDK with its dependencies, and compression.
-var openTelemetry = []string{
-	"go.opentelemetry.io/otel", "go.opentelemetry.io/auto/sdk", "github.com/klauspost/compress",
-	"github.com/go-logr", "github.com/google/uuid", "github.com/cespare/xxhash", "golang.org/x/sys",
-}
-
-// analysisImports lists the allowed imports of packages below analyze, besides internal ones: the store
-// below the analyses, and these below the report.
-var analysisImports = map[string][]string{
-	"key": {}, "flops": {}, "peaks": {}, "price": {}, "device": {"key"}, "work": {"flops", "peaks"},
-	"trace":      {"device", "key", "work"},
-	"timeline":   {"device", "key", "trace"},
-	"collective": {"device", "trace"},
-	"path":       {"collective", "device", "key", "timeline", "trace"},
-	"launch":     {"device", "path", "timeline", "trace"},
-	"clocks":     {"collective", "trace"},
-	"steps":      {"device", "key", "timeline", "trace"},
-	"requests":   {"collective", "device", "engines", "flops", "key", "path", "timeline", "trace"},
-	"sequences":  {"device", "timeline", "trace"},
-	"suspects":   {"trace"},
-	"stacks":     {"key", "timeline", "trace"},
-	"operators":  {"key", "timeline", "trace", "work"},
-	"engines":    {"key", "trace"},
-	"seed":       {"stacks"},
-	"findings": {
-		"clocks", "collective", "device", "engines", "key", "launch", "operators", "path", "peaks", "profile",
-		"replay",
-		"requests", "sequences", "steps", "suspects", "timeline", "trace", "work",
-	},
-	"headline": {"device", "engines", "key", "peaks", "profile", "requests", "steps", "work"},
-	"profile":  {"device", "key", "peaks", "seed", "trace", "work"},
+// readRules returns the lists of a file of testdata by the words in front of them.
+func readRules(t *testing.T, name string) map[string][]string {
+	t.Helper()
+	rules := make(map[string][]string)
+	for line := range strings.Lines(readFile(t, "internal/testing/tree/testdata/"+name)) {
+		key, list, ok := strings.Cut(line, ":")
+		if !ok || strings.HasPrefix(line, "#") {
+			continue
+		}
+		rules[key] = []string{}
+		for word := range strings.FieldsSeq(list) {
+			if more, ok := rules[word]; ok && strings.HasPrefix(word, "$") {
+				rules[key] = append(rules[key], more...)
+			} else {
+				rules[key] = append(rules[key], word)
+			}
+		}
+	}
+	return rules
 }
 
 func TestAnalysesStandInOrder(t *testing.T) {
 	all := goPackages(t)
-	for pkg, below := range analysisImports {
+	for pkg, below := range readRules(t, "analyses.txt") {
 		allowed := []string{"op", "internal", "analyze/internal", "analyze/" + pkg}
 		for _, other := range below {
 			allowed = append(allowed, "analyze/"+other)
@@ -173,17 +85,18 @@ var testPackages = []string{"internal/testing", "analyze/internal/tracetest"}
 
 func TestImportRules(t *testing.T) {
 	all := goPackages(t)
+	rules := readRules(t, "imports.txt")
 	for pkg, found := range all {
 		rel, ok := found.own()
 		if !ok {
 			continue
 		}
 		key := rel
-		for _, ok := importRules[key]; !ok && key != ""; _, ok = importRules[key] {
+		for key != "" && rules[key] == nil {
 			key = strings.TrimPrefix(path.Dir(key), ".")
 		}
 		forTests := hasPrefix(rel, testPackages)
-		rule := importRules[key]
+		allowed := rules[cmp.Or(key, "(root)")]
 		for _, dep := range found.Deps {
 			if all[dep] == nil || all[dep].Standard || dep == pkg {
 				continue
@@ -198,7 +111,7 @@ func TestImportRules(t *testing.T) {
 			case forbidding && hasPrefix(dep, []string{bad}):
 				t.Errorf("%s must not depend on %s", pkg, dep)
 			case key == "" && rel != "": // commands may depend on all packages
-			case ok && !hasPrefix(own, rule.own), !ok && !hasPrefix(dep, rule.foreign) &&
+			case ok && !hasPrefix(own, allowed), !ok && !hasPrefix(dep, allowed) &&
 				!(forTests && hasPrefix(dep, []string{goCmp})):
 				t.Errorf("%s must not depend on %s", pkg, dep)
 			}

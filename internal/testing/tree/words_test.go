@@ -146,7 +146,9 @@ func TestWords(t *testing.T) {
 		if entry.IsDir() && skipped.MatchString(path) {
 			return fs.SkipDir
 		}
-		if err == nil && exceptedWords[path] == "" && slices.Contains([]string{".go", ".md"}, filepath.Ext(path)) {
+		ending := filepath.Ext(path)
+		isHelp := ending == ".txt" && strings.Contains(path, "/usage/")
+		if err == nil && exceptedWords[path] == "" && (ending == ".go" || ending == ".md" || isHelp) {
 			countFile(folders, path, readFile(t, path))
 		}
 		return err
@@ -188,6 +190,8 @@ func countFile(folders map[string]*folder, path, text string) {
 	switch {
 	case strings.HasSuffix(path, ".md"):
 		of(name+" *.md", inDocs).addMarkdown(path, text)
+	case strings.HasSuffix(path, ".txt"):
+		of(name+" help", inDocs).addText(path, strings.ReplaceAll(text, "\n", " "))
 	case strings.HasSuffix(path, "_test.go"):
 		of(name+" *_test.go", 0).addGo(path, text, nil)
 	case name == "cmd":

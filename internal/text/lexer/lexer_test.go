@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"math"
 	"math/big"
 	"math/rand/v2"
 	"regexp"
@@ -195,25 +194,19 @@ func TestScanRandom(t *testing.T) {
 
 // A list of numbers is read as each number is, up to the bracket.
 func TestShortList(t *testing.T) {
-	for _, test := range []struct {
-		text string
-		want []int64
-		end  int
-	}{
-		{"1]", []int64{1}, 2}, {"64,784]", []int64{64, 784}, 7},
-		{"1,22,333,4444,55555,123456789,0,-1]", []int64{1, 22, 333, 4444, 55555, 123456789, 0, -1}, 35},
-		{"9223372036854775807]", []int64{math.MaxInt64}, 20},
-		{"9223372036854775808]", nil, -1}, {"1,2", nil, -1}, {"1,]", nil, -1}, {"01]", nil, -1},
-		{"1,-2]", nil, -1}, {"1 ]", nil, -1}, {"1.5]", nil, -1}, {"]", nil, -1}, {"", nil, -1},
-		{"1,,2]", nil, -1}, {"1}", nil, -1}, {"12345}", nil, -1},
-	} {
-		for _, behind := range []string{"", "        ", "12345678"} {
-			list, end := lexer.ShortList([]byte(test.text+behind), 0, []int64{7})
-			if end != test.end || end > 0 && !slices.Equal(list[1:], test.want) {
-				t.Errorf("ShortList(%q) = %d, %d, want %d, %d", test.text+behind, list, end, test.want, test.end)
+	golden.Lines(t, "testdata/lists.txt", func(text string) string {
+		list, end := lexer.ShortList([]byte(text), 0, []int64{7})
+		for _, behind := range []string{"        ", "12345678"} {
+			other, at := lexer.ShortList([]byte(text+behind), 0, []int64{7})
+			if at != end || end > 0 && !slices.Equal(other, list) {
+				t.Errorf("ShortList(%q) = %d, %d, without the end %d, %d", text+behind, other, at, list, end)
 			}
 		}
-	}
+		if end < 0 {
+			return "none"
+		}
+		return fmt.Sprint(list[1:], " up to ", end)
+	})
 }
 
 func TestLiteral(t *testing.T) {
@@ -339,41 +332,21 @@ func TestValueRandom(t *testing.T) {
 	}
 }
 
+// The lines of spaces.txt are closing brackets, indices and texts.
 func TestSpaceAndNext(t *testing.T) {
-	for _, test := range []struct {
-		text    string
-		at      int
-		space   int
-		next    int
-		more    bool
-		closing byte
-	}{
-		{"x", 0, 0, -1, false, '}'}, {"", 0, 0, -1, false, '}'}, {"}", -1, -1, -1, false, '}'},
-		{" \n\t\r  ,  x", 0, 6, 9, true, '}'}, {"          }", 0, 10, 11, false, '}'},
-		{"          ]", 0, 10, -1, false, '}'}, {"\n                 ]", 0, 18, 19, false, ']'},
-		{" \x01", 0, 1, -1, false, ']'},
-	} {
-		b := []byte(test.text)
-		check.Equal(t, fmt.Sprintf("Space(%q, %d)", b, test.at), test.space, lexer.Space(b, test.at))
-		if next, more := lexer.Next(b, test.at, test.closing); next != test.next || more != test.more {
-			t.Errorf("Next(%q, %d) = %d, %t, want %d, %t", b, test.at, next, more, test.next, test.more)
-		}
-	}
+	golden.Lines(t, "testdata/spaces.txt", func(line string) string {
+		index, text, _ := strings.Cut(line[2:], " ")
+		at := check.Must(strconv.Atoi(index))(t)
+		next, more := lexer.Next([]byte(text), at, line[0])
+		return fmt.Sprintf("space up to %d, next at %d, more %t", lexer.Space([]byte(text), at), next, more)
+	})
 }
 
 func TestMember(t *testing.T) {
-	for _, test := range []struct {
-		text, key string
-		value     int
-	}{
-		{`"a":1`, "a", 4}, {`"ab": 1`, "ab", 6}, {`"":1`, "", 3}, {`"a" :1`, "a", 5}, {"\"a\" \n:\t  1", "a", 9},
-		{`"a\n":1`, "", -1}, {`a`, "", -1}, {`"a"`, "", -1},
-	} {
-		if key, value := lexer.Member([]byte(test.text), 0); value != test.value || value >= 0 &&
-			string(key) != test.key {
-			t.Errorf("Member(%q) = %q, %d", test.text, key, value)
-		}
-	}
+	golden.Lines(t, "testdata/members.txt", func(line string) string {
+		key, value := lexer.Member([]byte(strings.TrimPrefix(line, "text ")), 0)
+		return fmt.Sprintf("key %q, value at %d", key, value)
+	})
 }
 
 // value builds encoding/json's value through the Lexer. It recurses within the Lexer's depth limit.
@@ -567,5 +540,13 @@ func FuzzLexer(f *testing.F) {
 		if valid {
 			checkValue(t, text, v)
 		}
+	})
+}
+
+func TestMend(t *testing.T) {
+	golden.Lines(t, "testdata/mend.txt", func(text string) string {
+		got, found := lexer.Mend([]byte(text), 2)
+		check.Equal(t, text+": found", text != string(got), found)
+		return string(got)
 	})
 }

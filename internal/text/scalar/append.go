@@ -31,6 +31,23 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
+// AppendList appends a JSON array.
+func AppendList[T any](dst []byte, list []T, element func([]byte, T) []byte) []byte {
+	dst = append(dst, '[')
+	for i, v := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = element(dst, v)
+	}
+	return append(dst, ']')
+}
+
+// AppendStrings appends a JSON array of strings.
+func AppendStrings[S ~string](dst []byte, list []S) []byte {
+	return AppendList(dst, list, func(dst []byte, s S) []byte { return AppendString(dst, string(s)) })
+}
+
 // plain marks the ASCII bytes that need no escape in a JSON string.
 var plain = func() (t [utf8.RuneSelf]bool) {
 	for c := range t {

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/internal/text/scalar"
 )
@@ -207,17 +208,8 @@ func TestFloats(t *testing.T) {
 }
 
 func TestIntegralFloat(t *testing.T) {
-	for _, test := range []struct {
-		f    float64
-		want int64
-		ok   bool
-	}{
-		{0, 0, true}, {math.Copysign(0, -1), 0, true}, {2, 2, true}, {-1, -1, true}, {1 << 53, 1 << 53, true},
-		{-1 << 53, -1 << 53, true}, {2.5, 0, false}, {1<<53 + 2, 0, false}, {1e30, 0, false},
-		{math.NaN(), 0, false}, {math.Inf(1), 0, false}, {math.Inf(-1), 0, false},
-	} {
-		if got, ok := scalar.IntegralFloat(test.f); got != test.want || ok != test.ok {
-			t.Errorf("IntegralFloat(%g) = %d, %v, want %d, %v", test.f, got, ok, test.want, test.ok)
-		}
-	}
+	golden.Lines(t, "testdata/integral.txt", func(text string) string {
+		n, ok := scalar.IntegralFloat(check.Must(strconv.ParseFloat(text, 64))(t))
+		return fmt.Sprint(n, " ", ok)
+	})
 }

@@ -124,35 +124,18 @@ func FuzzClean(f *testing.F) {
 }
 
 func TestWrap(t *testing.T) {
-	for _, tc := range []struct {
-		text           string
-		first, further int
-		want           []string
-	}{
-		{"", 5, 5, []string{""}}, {"one two three", 80, 80, []string{"one two three"}},
-		{"one two three", 8, 5, []string{"one two", "three"}}, {"one  two", 3, 9, []string{"one", "two"}},
-		{"abcdefgh ij", 3, 5, []string{"abc", "defgh", "ij"}},
-		{"memory 74.8 MiB", 12, 12, []string{"memory", "74.8 MiB"}},
-		{"矩阵乘法 x", 5, 5, []string{"矩阵", "乘法", "x"}},
-	} {
-		check.Equal(t, fmt.Sprintf("Wrap(%q, %d, %d)", tc.text, tc.first, tc.further), tc.want,
-			Wrap(tc.text, tc.first, tc.further))
-	}
+	golden.Lines(t, "testdata/wrap.txt", func(line string) string {
+		first, rest, _ := strings.Cut(line, " ")
+		further, text, _ := strings.Cut(rest, " ")
+		a, b := check.Must(strconv.Atoi(first))(t), check.Must(strconv.Atoi(further))(t)
+		return strings.Join(Wrap(text, a, b), " | ")
+	})
 }
 
 func TestHeadAndTail(t *testing.T) {
-	for _, tc := range []struct {
-		text       string
-		width      int
-		head, tail string
-	}{
-		{"matmul", 3, "mat", "mul"}, {"matmul", 9, "matmul", "matmul"}, {"matmul", 0, "", ""}, {"", 3, "", ""},
-		{"矩阵乘法", 5, "矩阵", "乘法"},
-		{"e\u0301e\u0301e\u0301", 2, "e\u0301e\u0301", "e\u0301e\u0301"}, {"xe\u0301", 1, "x", "e\u0301"},
-		{"\u0301e", 1, "\u0301e", "\u0301e"}, {"한\u1161\u11a8x", 2, "한\u1161\u11a8", "x"},
-	} {
-		if head, tail := Head(tc.text, tc.width), Tail(tc.text, tc.width); head != tc.head || tail != tc.tail {
-			t.Errorf("%q in %d: head %q, tail %q, want %q and %q", tc.text, tc.width, head, tail, tc.head, tc.tail)
-		}
-	}
+	golden.Lines(t, "testdata/ends.txt", func(line string) string {
+		columns, text, _ := strings.Cut(line, " ")
+		n := check.Must(strconv.Atoi(columns))(t)
+		return fmt.Sprintf("head %q, tail %q", Head(text, n), Tail(text, n))
+	})
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/fulldisk"
 	"github.com/optrace/optrace/internal/testing/optest"
 	"github.com/optrace/optrace/internal/testing/otlptest"
+	"github.com/optrace/optrace/internal/testing/recordtest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/render/chrome"
@@ -195,71 +196,15 @@ func written(t *testing.T, f format, records ...op.Record) []byte {
 
 const start = 1795224124978150123
 
+// The records of testdata, and the cases of package optest, read back one by one and together. Timelines keep more.
 func TestEntriesReadBack(t *testing.T) {
-	with := func(change func(e *op.Entry)) op.Record {
-		e := &op.Entry{Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault}
-		e.TraceID = op.TraceID{1}
-		e.SpanID = op.SpanID{2}
-		e.Start = op.Known(start)
-		change(e)
-		return op.Record{Entry: e}
-	}
-	records := []op.Record{
-		with(func(e *op.Entry) { e.Start, e.Duration = op.Known(start+1), 1_234_567_891 }),
-		with(func(e *op.Entry) { e.Stream, e.Rank, e.DeviceID = op.Known(7), op.Known(1), "cuda:0" }),
-		with(func(e *op.Entry) { e.DeviceID = "unknown" }),
-		with(func(e *op.Entry) {
-			e.ParentSpanID = op.SpanID{8}
-			e.Side = op.SideHost
-			e.Root = "POST /"
-			e.RootSpanID = op.SpanID{9}
-		}),
-		with(func(e *op.Entry) { e.ParentSpanID, e.Service, e.Scope = op.SpanID{8}, "api", "engine" }),
-		with(func(e *op.Entry) { e.InputShapes, e.Warn = []op.Shape{{2, -1}, {}, nil}, op.WarnBadShape }),
-		with(func(e *op.Entry) { e.InputShapes = []op.Shape{nil} }),
-		with(func(e *op.Entry) { e.InputShapes = []op.Shape{} }),
-		with(func(e *op.Entry) { e.InputDTypes, e.DType = []op.DType{"f32", "", "int4"}, op.BF16 }),
-		with(func(e *op.Entry) {
-			e.OutputShape = op.Shape{}
-			e.OutputElements = op.Known(1)
-			e.MemoryBytes = op.Known(8)
-		}),
-		with(func(e *op.Entry) { e.OutputElements, e.MemoryBytes = op.Known(1<<53-1), op.Known(1<<53) }),
-		with(func(e *op.Entry) { e.Failed, e.Error = true, "</script>\u2028" }),
-		with(func(e *op.Entry) { e.Failed = true }),
-		with(func(e *op.Entry) { e.AdjustedCount, e.DroppedAttributes, e.Warn = 1<<55, 3, op.WarnDroppedAttributes }),
-		with(func(e *op.Entry) {
-			e.Launch = op.Known(start - 5)
-			e.FLOPs = op.Known(math.MaxInt64)
-			e.Step = op.Known(-3)
-		}),
-		with(func(e *op.Entry) {
-			e.Links = []op.Link{{TraceID: op.TraceID{3}, SpanID: op.SpanID{4}, Weight: op.Known(2),
-				Attention: op.Known(9)},
-				{TraceID: op.TraceID{5}, SpanID: op.SpanID{6}}}
-		}),
-		with(func(e *op.Entry) {
-			e.Operation = "ncclDevKernel_AllReduce"
-			e.Kind = op.KindCollective
-			e.KindRule = op.RuleLibrary
-			e.Collective = &op.Collective{Name: "all_reduce", Group: "0", GroupSize: op.Known(8), Sequence: op.Known(7),
-				PeerRank: op.Known(1)}
-		}),
-		with(func(e *op.Entry) { e.Operation, e.Kind, e.KindRule = "send_kernel", op.KindCompute, op.RuleDefault }),
-		with(func(e *op.Entry) { e.Operation, e.Kind, e.KindRule = "load", op.KindIO, op.RuleAttribute }),
-		{Entry: &op.Entry{Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault, Duration: 100_125,
-			Warn: op.WarnNoStart}},
-	}
+	records := recordtest.File(t, "testdata/records.jsonl")
 	for _, c := range optest.Cases() {
 		if c.Want != nil {
 			records = append(records, op.Record{Entry: c.Want})
 		}
 	}
-	timelines := []op.Record{
-		with(func(e *op.Entry) { e.Start, e.Warn = op.Int{}, op.WarnNoStart }),
-		with(func(e *op.Entry) { e.EmptyDevice = true }),
-		with(func(e *op.Entry) { e.Start, e.TraceID, e.SpanID, e.Duration = op.Int{}, op.TraceID{}, op.SpanID{}, 125 }),
-	}
+	timelines := recordtest.File(t, "testdata/timelines.jsonl")
 	for i, f := range formats() {
 		t.Run(f.name, func(t *testing.T) {
 			all := slices.Clone(records)

@@ -247,14 +247,7 @@ func appendList[T any](dst []byte, list []T, always bool, element func([]byte, T
 	if len(list) == 0 && !always {
 		return dst
 	}
-	dst = append(dst, '[')
-	for i, v := range list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = element(dst, v)
-	}
-	return append(dst, ']')
+	return scalar.AppendList(dst, list, element)
 }
 
 // Attributes are attributes with their types, as a list of KeyValues.

@@ -9,7 +9,7 @@ import (
 	"github.com/optrace/optrace/ingest"
 )
 
-// The exit codes, as described by Help.
+// The exit codes, as described by usage/exit-codes.txt of the command.
 const (
 	OK         = 0
 	FailedGate = 1
@@ -17,17 +17,6 @@ const (
 	BadInput   = 3
 	BadOutput  = 4
 )
-
-// Help lists the exit codes.
-const Help = `Exit codes:
-
-  0  success; an input without operations is a success too
-  1  the command worked, and a requested gate failed
-  2  wrong usage
-  3  an input is unreadable, of an unknown format, or has no spans; Jaeger does not
-     answer or does not have the trace; the command was interrupted
-  4  the output could not be written
-`
 
 type codeError struct {
 	code int

@@ -181,15 +181,6 @@ func Format(fs *flag.FlagSet, format *string) {
 	})
 }
 
-// FormatUsage describes -format in help texts.
-const FormatUsage = `  -format NAME      read all INPUTs as this format, whatever their content; optrace
-                    help formats lists the names`
-
-// MemoryUsage describes -max-memory in help texts.
-const MemoryUsage = `  -max-memory N     about the most memory for an input: 512M, 4G or a number of
-                    bytes; 0 is no bound (1G). Inputs that need more are an error
-`
-
 // MemorySize is the value of -max-memory in bytes; 0 is no bound.
 type MemorySize int64
 

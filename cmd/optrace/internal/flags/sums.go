@@ -116,7 +116,7 @@ func MappingFor(keys []key.Key) *attr.Mapping {
 func PeaksUsage() string {
 	const indent = "                    "
 	lines := termtext.Wrap(strings.Join(peaks.Names(), ", "), 79-len(indent), 79-len(indent))
-	return indent + strings.Join(lines, "\n"+indent)
+	return indent + strings.Join(lines, "\n"+indent) + "\n"
 }
 
 // ReadPeaks returns the peaks of a known device or in a file, nil for "".

@@ -70,13 +70,6 @@ type DisplayFlags struct {
 // Colors lists the values of -color.
 func Colors() []string { return []string{"auto", "always", "never"} }
 
-// DisplayUsage describes the flags in help texts.
-const DisplayUsage = `  -color WHEN       colour headings: always, never, or auto, on a terminal unless
-                    NO_COLOR is set (auto)
-  -width N          the width of the text in columns (the terminal's, else COLUMNS,
-                    else 200; 80 for a report without -section)
-`
-
 // Register defines the flags.
 func (f *DisplayFlags) Register(fs *flag.FlagSet) {
 	f.color = "auto"

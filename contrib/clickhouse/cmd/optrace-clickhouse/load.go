@@ -17,13 +17,6 @@ import (
 	_ "github.com/optrace/optrace/parquet" // registers its format
 )
 
-const loadUsage = `usage: optrace-clickhouse load [flags] INPUT...
-
-Load inserts the records of the inputs into the tables, each once. Repeat an
-interrupted load to complete it; loaded files are skipped. An INPUT is a file or
-a directory, in any format of optrace. Reports include completely loaded files.
-`
-
 func defineLoad(flags *flag.FlagSet) func(context.Context, *call) error {
 	var o clickhouse.LoadOptions
 	flags.IntVar(&o.BatchRows, "batch-rows", clickhouse.DefaultBatchRows, "insert up to `N` rows at once")

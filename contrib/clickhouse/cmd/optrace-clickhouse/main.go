@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"flag"
 	"fmt"
@@ -23,25 +24,6 @@ const (
 	exitOutput = 4
 )
 
-const overview = `optrace-clickhouse keeps operations in ClickHouse.
-
-usage: optrace-clickhouse COMMAND [flags] [INPUT...]
-
-  schema    print the statements that create the tables, or run them
-  load      load files into the tables, each record once
-  report    print the report on loaded files, computed in ClickHouse
-
-Run 'optrace-clickhouse COMMAND -h' for the flags. All commands have
-
-  -addr HOST:PORT  a server's native protocol (127.0.0.1:9000)
-  -database NAME   (default)
-  -user NAME       the password is in CLICKHOUSE_PASSWORD
-  -secure          connect by TLS
-
-Exit codes: 0 success, 2 wrong usage, 3 failure of an input or of ClickHouse,
-4 failure of the output.
-`
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
@@ -49,12 +31,19 @@ func main() {
 	os.Exit(code)
 }
 
-// command is a subcommand. define defines its flags and returns the function to run. Errors other than
-// exitError exit with exitInput.
-type command struct {
-	usage  string
-	define func(*flag.FlagSet) func(context.Context, *call) error
+// usages holds the help texts of the command and its subcommands.
+//
+//go:embed usage
+var usages embed.FS
+
+func usageOf(name string) string {
+	text, _ := usages.ReadFile("usage/" + name + ".txt") // embedded
+	return string(text)
 }
+
+// command defines the flags of a subcommand and returns the function to run. Errors other than exitError exit with
+// exitInput.
+type command func(*flag.FlagSet) func(context.Context, *call) error
 
 // call is a parsed command line.
 type call struct {
@@ -63,9 +52,7 @@ type call struct {
 	stdout, stderr io.Writer
 }
 
-var commands = map[string]command{
-	"schema": {schemaUsage, defineSchema}, "load": {loadUsage, defineLoad}, "report": {reportUsage, defineReport},
-}
+var commands = map[string]command{"schema": defineSchema, "load": defineLoad, "report": defineReport}
 
 // run executes a command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -75,12 +62,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	switch name {
 	case "help", "-h", "-help", "--help":
-		fmt.Fprint(stdout, overview)
+		fmt.Fprint(stdout, usageOf("overview"))
 		return 0
 	}
 	c, ok := commands[name]
 	if !ok {
-		fmt.Fprint(stderr, overview)
+		fmt.Fprint(stderr, usageOf("overview"))
 		return exitUsage
 	}
 	err := c.run(ctx, name, &call{args: args[1:], stdout: stdout, stderr: stderr})
@@ -103,10 +90,10 @@ func (c command) run(ctx context.Context, name string, l *call) error {
 	fs.StringVar(&o.Database, "database", "default", "`NAME` of the database")
 	fs.StringVar(&o.User, "user", "default", "`NAME` of the user; the password is $CLICKHOUSE_PASSWORD")
 	fs.BoolVar(&o.Secure, "secure", false, "connect by TLS")
-	run := c.define(fs)
+	run := c(fs)
 	switch err := fs.Parse(l.args); {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(l.stdout, c.usage+"\nFlags:\n\n")
+		fmt.Fprint(l.stdout, usageOf(name)+"\nFlags:\n\n")
 		fs.SetOutput(l.stdout)
 		fs.PrintDefaults()
 		return nil

@@ -12,12 +12,6 @@ import (
 	"github.com/optrace/optrace/render/text"
 )
 
-const reportUsage = `usage: optrace-clickhouse report [flags]
-
-Report prints the report on all completely loaded inputs. The shards compute
-sums, and this program adds them up. A missing shard is an error.
-`
-
 type reportFlags struct {
 	source          clickhouse.Source
 	options         analyze.Options

@@ -9,15 +9,6 @@ import (
 	"github.com/optrace/optrace/contrib/clickhouse"
 )
 
-const schemaUsage = `usage: optrace-clickhouse schema [flags]
-
-Schema prints the statements that create the tables, or runs them with -apply. On
-a cluster, run schema -apply with the address of each server.
-
-With -view, it prints the statement for a view over the spans of the Collector's
-exporter, with the columns of the table. report -view reads it.
-`
-
 func defineSchema(fs *flag.FlagSet) func(context.Context, *call) error {
 	var s clickhouse.Schema
 	apply := fs.Bool("apply", false, "run the statements")
