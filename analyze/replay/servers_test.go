@@ -204,13 +204,13 @@ func handedOver(scale float64) (specs []tracetest.Spec, sum int64) {
 	}
 }
 
-// called simulates a gateway that calls a search and then a model. The model serves one request after the other, and works on
-// the host before each token.
+// called simulates a gateway that calls a search, unless it knows the answer, and then a model. The model serves one request
+// after the other, and works on the host before each token.
 func called(scale float64, host int64) (specs []tracetest.Spec, sum int64) {
 	const way = msec / 4
 	var free [2]int64
-	for i := range int64(24) {
-		arrival := i*30*msec + i%5*4*msec
+	for i := range int64(48) {
+		arrival := i*28*msec + i%5*4*msec
 		at := arrival
 		in := byte(i + 1)
 		id := uint64(2)
@@ -230,7 +230,9 @@ func called(scale float64, host int64) (specs []tracetest.Spec, sum int64) {
 				tracetest.SpanAt("POST /"+name, server, client, begin, at).In(in).Of(service))
 			at += way
 		}
-		call(0, "search", "topk", 1, 6*msec+i%3*3*msec, 0)
+		if i%5 < 2 {
+			call(0, "search", "topk", 1, 6*msec+i%3*3*msec, 0)
+		}
 		call(1, "writer", "decode", 4, int64(scale*float64(3*msec)), host)
 		specs = append(specs, tracetest.SpanAt("POST /ask", 1, 0, arrival, at).In(in).Of("gateway"))
 		sum += at - arrival

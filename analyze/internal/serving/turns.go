@@ -2,6 +2,7 @@ package serving
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/batching"
@@ -18,16 +19,21 @@ type turn struct {
 
 // turns returns the single-request engines: an execution is the time from a request's first operation, or the end of its
 // recorded queue, to its last one, and its load. Requests wait for the one before. Those of loops do not. The devices of a
-// process are workers of one engine if a request waits for the first free one.
+// process are workers of one engine if a request waits for the first free one. A device that works for other requests, too,
+// after another one, is none.
 func (r *finder) turns() (all []*Engine) {
 	f := r.Forest
 	byRequest := make(map[int32]*turn)
+	used := make(map[int32][]int32) // devices by request
 	for row := range f.Rows() {
 		root := r.Owner[row]
 		e, isRoot := r.byRoot[root]
 		if r.Begin[row] == none || !f.CountsInSums(row) || !isRoot || e != nil || r.Loops[r.Process[root]] ||
 			r.ExecutionOf(row) != trace.NoExecution {
 			continue
+		}
+		if d := f.Device(row); !slices.Contains(used[root], d) {
+			used[root] = append(used[root], d)
 		}
 		s := byRequest[root]
 		if s == nil {
@@ -70,17 +76,29 @@ func (r *finder) turns() (all []*Engine) {
 		byWorker[w] = append(byWorker[w], *s)
 		byProcess[w.process] = append(byProcess[w.process], *s)
 	}
+	later := make(map[int32]int) // requests by device, after another one
+	for root, all := range used {
+		for _, d := range all {
+			if d != byRequest[root].device {
+				later[d]++
+			}
+		}
+	}
+	const few = 20
 	const most = 64 // workers of a queue, as each turn looks at all of them
 	devices := make(map[int32]int)
+	isOwn := func(w worker) bool { return few*later[w.device] <= len(byWorker[w]) }
 	for _, w := range workers {
-		devices[w.process]++
+		if devices[w.process]++; !isOwn(w) {
+			devices[w.process] = math.MinInt
+		}
 	}
 	for _, w := range workers {
 		var e *Engine
-		if devices[w.process] <= most {
+		if n := devices[w.process]; n > 0 && n <= most {
 			e = r.takesTurns(byProcess[w.process])
 		}
-		if byProcess[w.process] = nil; e == nil && r.byRoot[byWorker[w][0].Row] == nil {
+		if byProcess[w.process] = nil; e == nil && isOwn(w) && r.byRoot[byWorker[w][0].Row] == nil {
 			e = r.takesTurns(byWorker[w])
 		}
 		if e != nil {
