@@ -227,6 +227,7 @@ func (b *builder) addLane(l int32, events []int32) {
 			continue
 		}
 		t := b.trackFor(&tracks, e)
+		b.closeRounded(t, e)
 		e.begin = b.put(t, e.start)
 		if e.launch && e.start == e.end {
 			e.at = e.begin
@@ -276,9 +277,21 @@ func (b *builder) trackFor(tracks *[]track, e *event) *track {
 // closeUntil ends the open events up to a time.
 func (b *builder) closeUntil(t *track, until int64) {
 	for len(t.open.Items) > 0 && t.open.Top().end <= until {
-		e := &b.events[t.open.Top().event]
-		e.at = b.put(t, e.end)
-		t.open.Pop()
+		b.closeFirst(t)
+	}
+}
+
+func (b *builder) closeFirst(t *track) {
+	e := &b.events[t.open.Top().event]
+	e.at = b.put(t, e.end)
+	t.open.Pop()
+}
+
+// closeRounded ends the events that overlap the start of e, which does not nest in them, by rounded times.
+func (b *builder) closeRounded(t *track, e *event) {
+	for len(t.open.Items) > 0 && t.open.Top().end < e.end && t.open.Top().end-e.start <= microsecond {
+		b.events[t.open.Top().event].end = e.start
+		b.closeFirst(t)
 	}
 }
 
