@@ -30,6 +30,10 @@ func (l *list) unevenCalls() (all []candidate) {
 	const few = 4 // the part of the time of calls with unlike work, at most: the replay shortens them too
 	rows := l.onDevices(op.KindCompute)
 	calls := l.alike(rows)
+	ofLayers := make(map[string]int64) // the time of slow layers above their like, by operation
+	for _, s := range l.slowLayers() {
+		ofLayers[s.Row.Operation] += s.Excess()
+	}
 	for _, o := range rows {
 		var more, unlike, most, longest int64
 		var worst alike.Calls
@@ -45,7 +49,7 @@ func (l *list) unevenCalls() (all []candidate) {
 				}
 			}
 		}
-		if !l.enough(more/l.devicesNum) || few*unlike > more {
+		if !l.enough(more/l.devicesNum) || few*unlike > more || few*(more-ofLayers[o.Operation]) < more {
 			continue
 		}
 		f := says(Operation, Where{Section: "operations", Operation: o.Operation},

@@ -9,6 +9,7 @@ import (
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/findings/internal/executions"
+	"github.com/optrace/optrace/analyze/findings/internal/layers"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/launch"
 	"github.com/optrace/optrace/analyze/operators"
@@ -124,6 +125,7 @@ type once struct {
 	pairs                                          func() []collective.Transfer // of sends and receives
 	equals                                         func() []replay.Replica
 	betweenServices                                func() []executions.Calls
+	slowLayers                                     func() []layers.Layer
 }
 
 // by returns the finding with a rule.

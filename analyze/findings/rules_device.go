@@ -201,7 +201,7 @@ func (l *list) hasTensorCores() bool {
 // unlike finds operations slower than others with names or paths equal up to one number, such as layer_05. Operations of
 // one number that are slower alike are one finding, the small ones too.
 func (l *list) unlike() (all []candidate) {
-	for _, of := range layers.Together(layers.Slower(l.Operations, l.Forest), maxChanges) {
+	for _, of := range layers.Together(l.slowLayers(), maxChanges) {
 		var c candidate
 		var labels []string
 		var usual, n, more int64

@@ -54,6 +54,7 @@ func (l *Layer) Selects() string {
 // at most so many.
 func Together(slow []Layer, most int) (all [][]Layer) {
 	const near = 1.25
+	slow = slices.Clone(slow)
 	slices.SortStableFunc(slow, func(a, b Layer) int { return cmp.Compare(b.Excess(), a.Excess()) })
 	for len(slow) > 0 {
 		first := slow[0]
