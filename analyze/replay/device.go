@@ -192,6 +192,11 @@ func (b *builder) addStart(p *devicePlan, marked *streamWaits, i int, r int32) {
 		add(b.events[l].begin, p.usual[1][c], afterLaunch)
 	} else {
 		host := b.latest(b.laneOf(r), at)
+		if of := b.laneOfProcess[b.process[r]]; b.lanes.Values[b.laneOf(r)].device != 0 && of != none {
+			if other := b.latest(of, at); other != none && (host == none || b.g.At(other) > b.g.At(host)) {
+				host = other
+			}
+		}
 		if after := b.lastExecution(r, at); after != none && (host == none || b.g.At(after) > b.g.At(host)) {
 			host = after
 		}
@@ -248,7 +253,7 @@ func (b *builder) overlaps(before, r int32) bool {
 func (b *builder) reach(c *candidate, at int64) int64 { return min(at, b.g.At(c.point)+c.usual) }
 
 // endedBefore returns the last operation on another stream of the process to end before the start of r, at most
-// 50 µs before, or none. Operations of other requests end then by chance.
+// 50 µs before, or none. Operations of other requests, or of other threads, end then by chance.
 func (p *devicePlan) endedBefore(b *builder, r int32) int32 {
 	f := b.forest
 	if p.byEnd == nil {
@@ -262,7 +267,8 @@ func (p *devicePlan) endedBefore(b *builder, r int32) int32 {
 	i := sort.Search(len(rows), func(i int) bool { return f.End(rows[i]) > start })
 	for i--; i >= 0 && f.End(rows[i]) >= start-longestWindow; i-- {
 		isSame := b.loops[b.process[r]] || b.rows.Owner[rows[i]] == b.rows.Owner[r]
-		if rows[i] != r && isSame && f.DeviceStreamOf(rows[i]) != f.DeviceStreamOf(r) {
+		isOther := b.drivers != nil && b.drivers[rows[i]] != b.drivers[r]
+		if rows[i] != r && isSame && !isOther && f.DeviceStreamOf(rows[i]) != f.DeviceStreamOf(r) {
 			return rows[i]
 		}
 	}

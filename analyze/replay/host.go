@@ -27,6 +27,7 @@ type lane struct {
 	process int32
 	thread  int64 // its id, or noThread
 	root    int32 // the request
+	device  int32 // of a thread that drives it, as in [drivers.Of]
 }
 
 // The roots of lanes without a request.
@@ -412,7 +413,8 @@ func (b *builder) trees() {
 }
 
 // calledInTurn returns, for each span without a thread, the last to end before it of the spans beside it that are in another
-// process: calls of other services, one after the other.
+// process: calls of other services, one after the other. Of a thread that drives a device, it is what ends before it without
+// work of a device, such as reading the input.
 func (b *builder) calledInTurn() map[int32]int32 {
 	f := b.forest
 	follows := make(map[int32]int32)
@@ -438,7 +440,8 @@ func (b *builder) calledInTurn() map[int32]int32 {
 				continue
 			}
 			before := byEnd[ended-1]
-			if before != r && b.lanes.Values[b.laneOf(before)].process != b.lanes.Values[b.laneOf(r)].process {
+			its, own := b.lanes.Values[b.laneOf(before)], b.lanes.Values[b.laneOf(r)]
+			if before != r && (its.process != own.process || its.device == 0 && own.device != 0) {
 				follows[r] = before
 			}
 		}

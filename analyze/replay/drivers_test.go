@@ -1,0 +1,109 @@
+package replay_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/optrace/optrace/analyze/replay"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/op"
+)
+
+// trainer is a program with a goroutine for each device, as its own recorder writes it: spans of layers, and operations
+// without launches and threads. Each step reads its input, and reduces once on both devices.
+type trainer struct {
+	slow           [2]float64 // times as long
+	load, reduced  int64      // µs
+	devices, steps int
+}
+
+// run returns the recording and the time of the run in ns. The noise has a seed for each device.
+func (p *trainer) run(seed uint64) (f *trace.Forest, end int64) {
+	const us = 1_000
+	f = trace.New()
+	number := uint16(0)
+	id := func() op.SpanID {
+		number++
+		return op.SpanID{byte(number >> 8), byte(number), 1}
+	}
+	var noise []*rand.Rand
+	for d := range p.devices {
+		noise = append(noise, rand.New(rand.NewPCG(seed, uint64(d))))
+	}
+	at := int64(1e18)
+	for step := range p.steps {
+		root := id()
+		begin := at
+		ready := make([]int64, p.devices)
+		latest := int64(0)
+		for d := range p.devices {
+			r := noise[d]
+			around := func(ns int64) int64 { return ns*9/10 + r.Int64N(ns/5) }
+			now := begin
+			add := func(e op.Entry, above op.SpanID, ns int64) {
+				e.TraceID, e.SpanID, e.ParentSpanID, e.Step = op.TraceID{1, byte(step)}, id(), above, op.Known(int64(step))
+				e.Start, e.Duration = op.Known(now), ns
+				f.Add(op.Record{Entry: &e})
+				now += ns
+			}
+			add(op.Entry{Operation: "next_batch", Kind: op.KindIO, Side: op.SideHost}, root, around(p.load*us))
+			for range 6 {
+				layer := id()
+				start := now
+				for _, ns := range []int64{700 * us, 60 * us, 400 * us, 50 * us} {
+					now += around(15 * us)
+					add(op.Entry{
+						Operation: fmt.Sprint("matmul", ns), Kind: op.KindCompute, DeviceID: fmt.Sprint("gpu:", d),
+					}, layer, int64(p.slow[d]*float64(around(ns))))
+				}
+				f.Add(op.Record{Span: &op.Span{
+					Name: "layer", TraceID: op.TraceID{1, byte(step)}, SpanID: layer, ParentSpanID: root,
+					Start: op.Known(start), Duration: now - start,
+				}})
+			}
+			ready[d] = now
+			latest = max(latest, now)
+		}
+		at = latest + p.reduced*us
+		for d, now := range ready {
+			f.Add(op.Record{Entry: &op.Entry{
+				Operation: "all_reduce", Kind: op.KindCollective, DeviceID: fmt.Sprint("gpu:", d),
+				TraceID: op.TraceID{1, byte(step)}, SpanID: id(), ParentSpanID: root, Step: op.Known(int64(step)),
+				Start: op.Known(now), Duration: at - now,
+				Collective: &op.Collective{Name: "all_reduce", Group: "dp", Sequence: op.Known(int64(step))},
+			}})
+		}
+		f.Add(op.Record{Span: &op.Span{
+			Name: "train_step", TraceID: op.TraceID{1, byte(step)}, SpanID: root, Start: op.Known(begin), Duration: at - begin,
+		}})
+	}
+	return f, at - 1e18
+}
+
+// The goroutines of two devices do not wait for each other but in collectives: less work on one of them, more on the other,
+// or a shorter input bring what they bring in the program.
+func TestGoroutinesOfDevicesDoNotWaitForEachOther(t *testing.T) {
+	cases.Inputs(t, 6, 60, func(seed uint64, r *rand.Rand) {
+		slow := 1.2 + r.Float64()
+		p := trainer{slow: [2]float64{slow, 1}, load: 300 + r.Int64N(2000), reduced: 500, devices: 2, steps: 8}
+		f, whole := p.run(seed)
+		g := replay.New(f)
+		if points, moved := g.Differences(); moved != 0 {
+			t.Errorf("seed %d: %d of %d points moved", seed, moved, points)
+		}
+		for change, twin := range map[string]trainer{
+			"balance kind=compute":                               {slow: [2]float64{(slow + 1) / 2, (slow + 1) / 2}, load: p.load},
+			fmt.Sprintf("%gx kind=compute,device=gpu:0", 1/slow): {slow: [2]float64{1, 1}, load: p.load},
+			"0.5x next_batch":                                    {slow: p.slow, load: p.load / 2},
+		} {
+			twin.reduced, twin.devices, twin.steps = p.reduced, p.devices, p.steps
+			_, ns := twin.run(seed)
+			got := saved(t, g, change)
+			if off := got - (whole - ns); max(off, -off) > max(whole/100, (whole-ns)/20) {
+				t.Errorf("seed %d: %s saves %d of %d ns, %d in the program", seed, change, got, whole, whole-ns)
+			}
+		}
+	})
+}
