@@ -7,7 +7,6 @@ import (
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/steps"
 	"github.com/optrace/optrace/internal/testing/check"
-	"github.com/optrace/optrace/op"
 )
 
 // The first gather of each pass and the last reduction of a step have no computation beside them.
@@ -34,19 +33,6 @@ func TestCollectivesThatNothingHides(t *testing.T) {
 		}
 		check.Equal(t, test.name, test.want, new(list).exposedAnyway(&c))
 	}
-}
-
-// A faster link makes transfers shorter, without the latency of each.
-func TestLatencyOfCollectives(t *testing.T) {
-	l := new(list)
-	l.Collectives = []collective.Row{
-		{Count: 60, TransferNS: op.Known(int64(7_000_000))},
-		{Count: 50, Single: 10, TransferNS: op.Known(int64(8_000_000))},
-	}
-	check.Equal(t, "long", 0.1, l.latency())
-	l.Collectives[1].TransferNS.V = 0
-	l.Collectives[0].TransferNS.V = 600_000
-	check.Equal(t, "short", 1, l.latency())
 }
 
 // A device is late in most steps, or now and then, as with pauses of its host.

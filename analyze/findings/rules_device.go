@@ -11,6 +11,7 @@ import (
 	"github.com/optrace/optrace/analyze/findings/internal/fusible"
 	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
 	"github.com/optrace/optrace/analyze/findings/internal/layers"
+	"github.com/optrace/optrace/analyze/findings/internal/links"
 	"github.com/optrace/optrace/analyze/internal/selection"
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
@@ -81,12 +82,12 @@ func (l *list) slowCopies() (all []candidate) {
 		all = append(all, candidate{Finding: f, changes: changes})
 	}
 	handOvers := copies.HandOvers(l.Forest)
-	link := cmp.Or(l.linkRate(), linkRate)
+	link := cmp.Or(links.Peak(l.Peaks), linkRate)
 	for _, o := range l.onDevices(op.KindMemory) {
 		isPageable := slices.ContainsFunc(pageable, func(p profile.Operation) bool { return p.Operation == o.Operation })
 		rate := float64(o.MemoryBytes.V) / float64(max(1, o.SumNS)) * 1e9
 		switch {
-		case strings.Contains(o.Operation, "PtoP") && rate > 0 && rate < slowLink*link:
+		case strings.Contains(o.Operation, "PtoP") && rate > 0 && rate < links.Slow*link:
 			f := says(&o, "%s between devices run at %s/s, and the link carries %s/s.", units.Plural(o.Count, "copy"),
 				units.Bytes(int64(rate)), units.Bytes(int64(link)))
 			f.Rule = "copy_overlap"

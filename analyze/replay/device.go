@@ -11,6 +11,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/schedule"
 	"github.com/optrace/optrace/analyze/internal/selection"
+	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
@@ -120,10 +121,10 @@ const (
 // dependency.
 func (b *builder) findUsual(p *devicePlan) {
 	f := b.forest
-	var all [2][numClasses]times
+	var all [2][numClasses]sketch.Counts
 	for side := range all {
 		for c := range all[side] {
-			all[side][c] = make(times, soonAfterLaunch)
+			all[side][c] = make(sketch.Counts, soonAfterLaunch)
 		}
 	}
 	for i, r := range b.ops {
@@ -144,30 +145,9 @@ func (b *builder) findUsual(p *devicePlan) {
 	}
 	for side, other := range [2]int64{microsecond, 5 * microsecond} {
 		for c := range numClasses {
-			p.usual[side][c] = all[side][c].median(5, other)
+			p.usual[side][c] = all[side][c].Median(5, other)
 		}
 	}
-}
-
-// times counts times by ns, up to its length.
-type times []int32
-
-// median returns the median of at least so many times, otherwise other.
-func (t times) median(least int32, other int64) int64 {
-	n := int32(0)
-	for _, count := range t {
-		n += count
-	}
-	if n < least {
-		return other
-	}
-	left := n / 2
-	for ns, count := range t {
-		if left -= count; left < 0 {
-			return int64(ns)
-		}
-	}
-	return other
 }
 
 // addStart adds the edges to the start of operation i.

@@ -167,6 +167,7 @@ func TestParse(t *testing.T) {
 		"chunk=64":                    {Kind: replay.Chunk, Factor: 64},
 		"replicas=2":                  {Kind: replay.Replicas, Factor: 2},
 		"balance device=cuda:*":       {Kind: replay.Balance, Select: "device=cuda:*"},
+		"parts=8 kind=collective":     {Kind: replay.Parts, Select: "kind=collective", Factor: 8},
 	} {
 		got := parse(t, text)
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -179,6 +180,7 @@ func TestParse(t *testing.T) {
 	for _, text := range []string{
 		"", "matmul", "0.5 matmul", "remove", "-1x matmul", "rate=fast copy", "host", "without 7", "fuse matmul", "NaNx matmul",
 		"chunk=0", "chunk=64 matmul", "chunk 64", "replicas=1", "replicas=1.5", "replicas=2 mlp",
+		"parts=1 all_reduce", "parts=x all_reduce", "parts=8",
 	} {
 		if c, err := replay.Parse(text); err == nil {
 			t.Errorf("%q is read as %v", text, c)
