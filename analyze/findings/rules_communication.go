@@ -1,20 +1,16 @@
 package findings
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
 	"github.com/optrace/optrace/analyze/findings/internal/links"
-	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/replay"
-	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
@@ -391,38 +387,18 @@ func (l *list) links() links.Use {
 // receive are no time of a link then.
 func (l *list) transfersOf() (all []candidate, known bool) {
 	const slower = 2
-	type pair struct {
-		ranks [2]int64
-		ns    []int64
-		bytes int64
-	}
 	if !l.knowsTransfers() {
 		return nil, false
 	}
-	f := l.Forest
-	byRanks := make(map[[2]int64]*pair)
-	var took []int64
-	for _, t := range l.pairs() {
-		ranks := [2]int64{min(t.From, t.To), max(t.From, t.To)}
-		p := order.At(byRanks, ranks)
-		p.ranks = ranks
-		took = append(took, max(0, f.End(t.Receive)-max(f.Start(t.Send), f.Start(t.Receive))))
-		p.ns = append(p.ns, took[len(took)-1])
-		if i, ok := trace.CollectiveOf(f.Collectives, t.Receive); ok {
-			p.bytes = max(p.bytes, f.Collectives[i].Bytes)
-		}
-	}
-	pairs := slices.SortedFunc(maps.Values(byRanks), func(a, b *pair) int {
-		return cmp.Or(cmp.Compare(sketch.Median(b.ns), sketch.Median(a.ns)), slices.Compare(a.ranks[:], b.ranks[:]))
-	})
+	pairs, took := links.Pairs(l.Forest, l.pairs())
 	middle := pairs[len(pairs)/2] // of two, the faster one
-	usual := sketch.Median(middle.ns)
+	usual := sketch.Median(middle.NS)
 	var changes []replay.Change
 	for _, p := range pairs[:min(len(pairs), maxChanges/2)] {
-		if ns := sketch.Median(p.ns); ns >= slower*max(1, usual) && p.bytes <= middle.bytes {
-			for i := range p.ranks {
+		if ns := sketch.Median(p.NS); ns >= slower*max(1, usual) && p.Bytes <= middle.Bytes {
+			for i := range p.Ranks {
 				changes = append(changes, replay.Change{
-					Kind: replay.Scale, Select: fmt.Sprintf("peer=%d,rank=%d", p.ranks[i], p.ranks[1-i]),
+					Kind: replay.Scale, Select: fmt.Sprintf("peer=%d,rank=%d", p.Ranks[i], p.Ranks[1-i]),
 					Factor: float64(usual) / float64(ns),
 				})
 			}
@@ -430,12 +406,12 @@ func (l *list) transfersOf() (all []candidate, known bool) {
 	}
 	where := Where{Section: "communication"}
 	if changes != nil {
-		of, ns := pairs[0], sketch.Median(pairs[0].ns)
+		of, ns := pairs[0], sketch.Median(pairs[0].NS)
 		slow := says(Operation, where,
 			"The link between ranks %d and %d is slow: a transfer takes %s, and %s on the median link.",
-			of.ranks[0], of.ranks[1], units.Duration(ns), units.Duration(usual))
+			of.Ranks[0], of.Ranks[1], units.Duration(ns), units.Duration(usual))
 		slow.Evidence = []Evidence{
-			times("transfers", int64(len(of.ns))), lasts("of this link", ns), lasts("of the median link", usual),
+			times("transfers", int64(len(of.NS))), lasts("of this link", ns), lasts("of the median link", usual),
 		}
 		slow.Try = "find out which way the data take between them (NCCL_DEBUG=INFO, nvidia-smi topo -m)"
 		all = append(all, candidate{Finding: slow, changes: changes})
