@@ -349,14 +349,17 @@ func (g *Graph) fuse(text string, v *variant) (int64, error) {
 		}
 	}
 	s := &selection.Set{Rows: make([]bool, f.Len())}
+	joins := make(map[int32]bool) // an operation behind the same, or elementwise ones behind each other: one kernel
+	isElementwise := func(r int32) bool { return selection.IsElementwise(f.RowName(r)) }
 	n := int64(0)
 	for run := range selection.Runs(f, g.ops(), length) {
 		stays := run[0]
 		if text == Elementwise {
 			stays = slices.MaxFunc(run, func(a, b int32) int { return cmp.Compare(f.Duration(a), f.Duration(b)) })
 		}
-		for _, r := range run {
+		for i, r := range run {
 			s.Rows[r] = r != stays
+			joins[r] = text == ShortRuns && i > 0 && (f.Name(r) == f.Name(run[i-1]) || isElementwise(run[i-1]) && isElementwise(r))
 		}
 		n++
 	}
@@ -370,14 +373,18 @@ func (g *Graph) fuse(text string, v *variant) (int64, error) {
 		case afterLaunch:
 			v.Set(e.index, dropped)
 		case own:
-			switch text {
-			case Elementwise: // it reads and writes once
+			switch {
+			case text == Elementwise: // it reads and writes once
 				v.Set(e.index, 0)
-			case ShortRuns:
+			case joins[e.owner]:
 				v.Set(e.index, max(0, v.Lag(e.index)-emptyKernel))
 			}
 		default:
-			v.Set(e.index, min(v.Lag(e.index), 0))
+			most := int64(0)
+			if text == ShortRuns && e.kind == onStream && !joins[e.owner] { // as in a graph
+				most = usualOverlap
+			}
+			v.Set(e.index, min(v.Lag(e.index), most))
 		}
 	}
 	g.joinGaps(s, v)

@@ -245,6 +245,35 @@ func TestAFusedRunTakesTheTimeBetweenItsLaunches(t *testing.T) {
 	check.Equal(t, "saved", int64(49*20_000), saved(t, g, "fuse short"))
 }
 
+// Short operations run as a graph: each keeps its time, and a microsecond before it. Elementwise ones behind each other, and
+// the same ones, become one kernel, which is as long as all of them without the empty kernels.
+func TestShortOperationsRunAsAGraph(t *testing.T) {
+	const us = 1_000
+	for _, test := range []struct {
+		names []string
+		want  int64 // µs of four operations, each 5 µs and 10 µs later on the device
+	}{
+		{[]string{"norm", "gather", "rotary", "cache"}, 4 * (5 + 1)},
+		{[]string{"norm", "add", "mul", "gather"}, 4*(5+1) - (1 + 2)},
+		{[]string{"add", "mul", "gelu", "gather"}, 4*(5+1) - 2*(1+2)},
+		{[]string{"tiny"}, 4 * (5 - 2)},
+	} {
+		f := trace.New()
+		const rounds = 50
+		for i := range int64(4 * rounds) {
+			f.Add(op.Record{Entry: &op.Entry{
+				Operation: test.names[int(i)%len(test.names)], Kind: op.KindCompute, DeviceID: "cuda:0", Stream: op.Known(int64(7)),
+				Start: op.Known(1e18 + i*15*us), Duration: 5 * us, Launch: op.Known(1e18 - 1_000*us + i),
+			}})
+		}
+		ns := saved(t, replay.New(f), "fuse short")
+		left := rounds*60*us - ns - 10*us // the last one ends before its gap
+		if off := left - rounds*test.want*us; max(off, -off) > 20*us {
+			t.Errorf("%v: %d µs are left of each round, want %d", test.names, left/rounds/us, test.want)
+		}
+	}
+}
+
 // Of a step, what follows the last collective needs the results of all.
 func TestAnOptimizerNeedsAllCollectives(t *testing.T) {
 	f := trace.New()
