@@ -284,7 +284,7 @@ func (l *list) overlapped(collectives *communications, f Finding, ofStep int64) 
 	case isSlow, isSmall, isHidden && over.NS <= removed.NS/10:
 		return []candidate{l.fasterLink(collectives, f, removed)}
 	case !isHidden && isFew:
-		return []candidate{l.inParts(collectives, f, removed)}
+		return []candidate{l.inParts(collectives, f, removed, ofStep)}
 	}
 	if needed {
 		c.Try += "; those of a layer's own data in chunks, beside its matrix products"
@@ -337,35 +337,37 @@ func (l *list) fasterLink(collectives *communications, f Finding, removed replay
 	f.Text += fmt.Sprintf(" Their links carry %s/s of %s/s.", units.Bytes(int64(u.Rate)), units.Bytes(int64(u.Peak)))
 	f.Evidence = append(f.Evidence, figure("rate of a link", u.Rate, "B/s"), figure("peak of a link", u.Peak, "B/s"))
 	usual := u.Factor(links.Usual, buckets)
-	saved := func(share float64) float64 { return 1 - u.Factor(share, buckets) }
-	if buckets < 1 { // the launches of most of them go, too
-		by := func(share float64) int64 { return int64(float64(removed.NS) * saved(share)) }
-		saving := replay.Saving{NS: by(links.Usual), LowNS: by(slowest), HighNS: max(by(1), removed.HighNS), Known: removed.Known}
-		return candidate{Finding: f, changes: collectives.changes(replay.Remove), saving: saving}
-	}
 	c := candidate{Finding: f, changes: collectives.changes(replay.Scale)}
 	for i := range c.changes {
 		c.changes[i].Factor = usual
 	}
-	part := func(share float64) float64 { return saved(share) / max(1e-9, 1-usual) }
-	if l.replay(&c.saving, c.changes) {
-		c.saving.LowNS = min(c.saving.LowNS, int64(float64(c.saving.NS)*part(slowest)))
-		c.saving.HighNS = max(c.saving.HighNS, int64(float64(c.saving.NS)*part(1)))
+	if buckets < 1 { // the launches of most of them go, too
+		c.changes = collectives.changes(replay.Remove)
+		c.saving = removed
+		c.saving.NS -= int64(float64(removed.NS) * usual)
+	} else if !l.replay(&c.saving, c.changes) {
+		return c
 	}
+	part := func(share float64) int64 {
+		return int64(float64(c.saving.NS) * (1 - u.Factor(share, buckets)) / max(1e-9, 1-usual))
+	}
+	c.saving.LowNS = min(c.saving.LowNS, part(slowest))
+	c.saving.HighNS = max(c.saving.HighNS, part(1))
 	return c
 }
 
-// inParts returns the candidate of few reductions behind the backward pass: they run in parts, each as soon as the pass has
-// computed its gradients. All but the last part hide behind the rest of the pass, if that takes as long.
-func (l *list) inParts(collectives *communications, f Finding, removed replay.Saving) candidate {
+// inParts returns the candidate of few reductions behind the backward pass: each runs as soon as the pass has computed its
+// gradients, a single one in parts. All but the last one hide behind the rest of the pass, if that takes as long.
+func (l *list) inParts(collectives *communications, f Finding, removed replay.Saving, ofStep int64) candidate {
 	const most, least = 16, 1 << 20 // bytes
-	n := int64(most)
-	each := ""
-	if of := collectives.bytes / collectives.n; of > 0 {
-		n = min(n, max(2, of/least))
-		each = " of " + units.Bytes(of/n)
+	n := ofStep
+	if ofStep == 1 {
+		n = most
+		if of := collectives.bytes / collectives.n; of > 0 {
+			n = min(n, max(2, of/least))
+		}
+		f.Try = fmt.Sprintf("reduce gradients in %d buckets, each as soon as the backward pass has it: all but the last hide", n)
 	}
-	f.Try = fmt.Sprintf("reduce gradients in %d buckets%s, each as soon as the backward pass has it: all but the last hide", n, each)
 	c := candidate{Finding: f, changes: collectives.changes(replay.Parts)}
 	for i := range c.changes {
 		c.changes[i].Factor = float64(n)

@@ -229,10 +229,9 @@ func (l *list) unlike() (all []candidate) {
 			labels = append(labels[:most-1], units.Plural(int64(len(of)-most+1), "other operation")+" of it")
 		}
 		evidence := c.Evidence
-		first := of[0]
-		c.Finding = says(Operation, Where{Section: "operations", Operation: first.Row.Operation},
+		c.Finding = says(Operation, Where{Section: "operations", Operation: of[0].Row.Operation},
 			"%s%s%s, %s times the median of its %s like it.", strings.Join(labels, ", "), takes,
-			units.Duration(usual), ratio(first.Factor), units.Plural(int64(first.Like), "operation"))
+			units.Duration(usual), ratio(of[0].Factor), units.Plural(int64(of[0].Like), "operation"))
 		c.Evidence = append(evidence, times("calls", n))
 		c.Try = "compare its shapes, types and kernels with those of its like"
 		if !l.byRequest {
