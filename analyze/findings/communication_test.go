@@ -184,7 +184,8 @@ func TestAllReducesOfEachPassAndBehindLaunches(t *testing.T) {
 	}
 }
 
-// One reduction of all gradients behind the backward pass is divided, and many small ones go together: they take their latency.
+// One reduction of all gradients behind the backward pass is divided. Many small ones go together: they take their
+// latency.
 func TestReductionsOfAnotherSize(t *testing.T) {
 	const us, ms, steps = 1_000, 1_000_000, 8
 	for _, test := range []struct {
@@ -196,8 +197,8 @@ func TestReductionsOfAnotherSize(t *testing.T) {
 		{"one", 1, 4 * ms, 40 << 20, "exposed_communication", "in 16 buckets", 27 * ms, 30 * ms, 32 * ms},
 		{"one of little", 1, 4 * ms, 3 << 20, "exposed_communication", "in 3 buckets", 20 * ms, 22 * ms, 32 * ms},
 		{"two", 2, 2 * ms, 64 << 20, "exposed_communication", "start collectives while", 15 * ms, 17 * ms, 32 * ms},
-		{"longer than the pass", 1, 16 * ms, 1 << 30, "exposed_communication", "in 16 buckets", 60 * ms, 65 * ms, 128 * ms},
-		{"small ones", 150, 80 * us, 256 << 10, "small_collectives", "larger buckets: 150 collectives", 90 * ms, 96 * ms, 96 * ms},
+		{"beyond the pass", 1, 16 * ms, 1 << 30, "exposed_communication", "in 16 buckets", 60 * ms, 65 * ms, 128 * ms},
+		{"small", 150, 80 * us, 256 << 10, "small_collectives", "buckets: 150 collectives", 90 * ms, 96 * ms, 96 * ms},
 	} {
 		var records []op.Record
 		at := int64(1e18)
@@ -206,8 +207,9 @@ func TestReductionsOfAnotherSize(t *testing.T) {
 			add := func(name string, kind op.Kind, ns, bytes int64) {
 				for rank := range int64(2) {
 					e := op.Entry{
-						Operation: name, Kind: kind, DeviceID: "cuda:0", Rank: op.Known(rank), Stream: op.Known(int64(7)),
-						Step: op.Known(step), Start: op.Known(at + 1), Duration: ns - 1, Launch: op.Known(1e18 - ms + number*100),
+						Operation: name, Kind: kind, DeviceID: "cuda:0", Rank: op.Known(rank), Step: op.Known(step),
+						Stream: op.Known(int64(7)), Launch: op.Known(1e18 - ms + number*100),
+						Start: op.Known(at + 1), Duration: ns - 1,
 					}
 					if bytes > 0 {
 						e.MemoryBytes = op.Known(bytes)

@@ -271,7 +271,7 @@ func (l *list) overlapped(collectives *communications, f Finding, ofStep int64) 
 		return []candidate{c}
 	}
 	use := l.links()
-	isFew := ofStep <= few && l.areReductions(collectives)
+	isFew := ofStep > 0 && ofStep <= few && l.areReductions(collectives)
 	needed := !isFew && 2*collective.Needed(l.Forest) > 1
 	isSmall := f.Rule != "" && !needed && use.IsSlow() // in larger buckets they are faster
 	if !isSmall && float64(over.NS) >= nearly*float64(removed.NS) {

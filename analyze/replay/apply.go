@@ -78,7 +78,7 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 	case Overlap:
 		g.overlap(s, v)
 	case Parts:
-		g.inParts(s, v, int64(c.Factor))
+		g.inParts(s, v, max(1, int64(c.Factor)))
 	case NoWait:
 		g.noWait(s, v)
 	case Balance:

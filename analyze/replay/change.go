@@ -97,8 +97,8 @@ func (c Change) String() string {
 }
 
 var errWhat = errors.New("a change is WHAT SELECT, such as \"0.5x matmul\"; WHAT is a factor such as 0.5x, remove, " +
-	"typical, roofline, rate=25GB/s, overlap, parts=8, nowait, balance, fuse, host, pauses, warm, early, chunk=64, replicas=2, " +
-	"window=2ms or without")
+	"typical, roofline, rate=25GB/s, overlap, parts=8, nowait, balance, fuse, host, pauses, warm, early, chunk=64, " +
+	"replicas=2, window=2ms or without")
 
 // Runs of operations of a stream, for [Fuse].
 const (

@@ -359,7 +359,9 @@ func (g *Graph) fuse(text string, v *variant) (int64, error) {
 		}
 		for i, r := range run {
 			s.Rows[r] = r != stays
-			joins[r] = text == ShortRuns && i > 0 && (f.Name(r) == f.Name(run[i-1]) || isElementwise(run[i-1]) && isElementwise(r))
+			if text == ShortRuns && i > 0 {
+				joins[r] = f.Name(r) == f.Name(run[i-1]) || isElementwise(run[i-1]) && isElementwise(r)
+			}
 		}
 		n++
 	}

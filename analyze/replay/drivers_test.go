@@ -8,6 +8,7 @@ import (
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -46,8 +47,12 @@ func (p *trainer) run(seed uint64) (f *trace.Forest, end int64) {
 			around := func(ns int64) int64 { return ns*9/10 + r.Int64N(ns/5) }
 			now := begin
 			add := func(e op.Entry, above op.SpanID, ns int64) {
-				e.TraceID, e.SpanID, e.ParentSpanID, e.Step = op.TraceID{1, byte(step)}, id(), above, op.Known(int64(step))
-				e.Start, e.Duration = op.Known(now), ns
+				e.TraceID = op.TraceID{1, byte(step)}
+				e.SpanID = id()
+				e.ParentSpanID = above
+				e.Step = op.Known(int64(step))
+				e.Start = op.Known(now)
+				e.Duration = ns
 				f.Add(op.Record{Entry: &e})
 				now += ns
 			}
@@ -58,7 +63,8 @@ func (p *trainer) run(seed uint64) (f *trace.Forest, end int64) {
 				for _, ns := range []int64{700 * us, 60 * us, 400 * us, 50 * us} {
 					now += around(15 * us)
 					e := op.Entry{
-						Operation: fmt.Sprint("matmul", ns), Kind: op.KindCompute, DeviceID: fmt.Sprint("gpu:", d), Phase: "forward",
+						Operation: fmt.Sprint("matmul", ns), Kind: op.KindCompute, DeviceID: fmt.Sprint("gpu:", d),
+						Phase: "forward",
 					}
 					took = append(took, int64(p.slow[d]*float64(around(ns))))
 					if i >= 2 {
@@ -91,7 +97,8 @@ func (p *trainer) run(seed uint64) (f *trace.Forest, end int64) {
 			}})
 		}
 		f.Add(op.Record{Span: &op.Span{
-			Name: "train_step", TraceID: op.TraceID{1, byte(step)}, SpanID: root, Start: op.Known(begin), Duration: at - begin,
+			Name: "train_step", TraceID: op.TraceID{1, byte(step)}, SpanID: root, Start: op.Known(begin),
+			Duration: at - begin,
 		}})
 	}
 	return f, at - 1e18
@@ -111,23 +118,29 @@ func overAt(took, ends []int64, share float64) int64 {
 	return ends[len(ends)-1]
 }
 
-// The goroutines of two devices do not wait for each other but in collectives: less work on one of them, more on the other,
-// or a shorter input bring what they bring in the program.
+// The goroutines of two devices do not wait for each other but in collectives: less work on one of them, more on the
+// other, or a shorter input bring what they bring in the program.
 func TestGoroutinesOfDevicesDoNotWaitForEachOther(t *testing.T) {
 	cases.Inputs(t, 6, 60, func(seed uint64, r *rand.Rand) {
 		slow := 1.2 + r.Float64()
-		p := trainer{slow: [2]float64{slow, 1}, load: 300 + r.Int64N(2000), reduced: 500, parts: 1, devices: 2, steps: 8}
+		p := trainer{
+			slow: [2]float64{slow, 1}, load: 300 + r.Int64N(2000), reduced: 500, parts: 1, devices: 2, steps: 8,
+		}
+		even := [2]float64{(slow + 1) / 2, (slow + 1) / 2}
 		f, whole := p.run(seed)
 		g := replay.New(f)
 		if points, moved := g.Differences(); moved != 0 {
 			t.Errorf("seed %d: %d of %d points moved", seed, moved, points)
 		}
 		for change, twin := range map[string]trainer{
-			"balance kind=compute":                               {slow: [2]float64{(slow + 1) / 2, (slow + 1) / 2}, load: p.load},
+			"balance kind=compute":                               {slow: even, load: p.load},
 			fmt.Sprintf("%gx kind=compute,device=gpu:0", 1/slow): {slow: [2]float64{1, 1}, load: p.load},
 			"0.5x next_batch":                                    {slow: p.slow, load: p.load / 2},
 		} {
-			twin.reduced, twin.parts, twin.devices, twin.steps = p.reduced, p.parts, p.devices, p.steps
+			twin.reduced = p.reduced
+			twin.parts = p.parts
+			twin.devices = p.devices
+			twin.steps = p.steps
 			_, ns := twin.run(seed)
 			got := saved(t, g, change)
 			if off := got - (whole - ns); max(off, -off) > max(whole/100, (whole-ns)/20) {
@@ -137,19 +150,25 @@ func TestGoroutinesOfDevicesDoNotWaitForEachOther(t *testing.T) {
 	})
 }
 
-// One reduction of all gradients hides behind the backward pass but for its last part, or for what takes longer than the pass.
+// One reduction of all gradients hides behind the backward pass but for its last part, or for what takes longer than
+// the pass.
 func TestAReductionInPartsHidesBehindTheBackwardPass(t *testing.T) {
 	cases.Inputs(t, 6, 60, func(seed uint64, r *rand.Rand) {
 		p := trainer{
-			slow: [2]float64{1 + r.Float64()/5, 1}, load: 300, reduced: 1_000 + r.Int64N(8_000), parts: 1, devices: 2, steps: 8,
+			slow: [2]float64{1 + r.Float64()/5, 1}, load: 300, reduced: 1_000 + r.Int64N(8_000), parts: 1,
+			devices: 2, steps: 8,
 		}
 		f, whole := p.run(seed)
 		n := 2 + r.Int64N(20)
 		p.parts = n
 		_, ns := p.run(seed)
-		got := saved(t, replay.New(f), fmt.Sprintf("parts=%d all_reduce", n))
+		g := replay.New(f)
+		one := check.Must(g.Run(replay.Change{Kind: replay.Parts, Select: "all_reduce"}))(t)
+		check.Equal(t, "the time in one part", one.Run.NS, one.Run.ReplayedNS)
+		got := saved(t, g, fmt.Sprintf("parts=%d all_reduce", n))
 		if off := got - (whole - ns); max(off, -off) > (whole-ns)/50 {
-			t.Errorf("seed %d: %d parts of %d µs save %d of %d ns, %d in the program", seed, n, p.reduced, got, whole, whole-ns)
+			t.Errorf("seed %d: %d parts of %d µs save %d of %d ns, %d in the program", seed, n, p.reduced, got, whole,
+				whole-ns)
 		}
 	})
 }

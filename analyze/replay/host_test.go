@@ -245,8 +245,8 @@ func TestAFusedRunTakesTheTimeBetweenItsLaunches(t *testing.T) {
 	check.Equal(t, "saved", int64(49*20_000), saved(t, g, "fuse short"))
 }
 
-// Short operations run as a graph: each keeps its time, and a microsecond before it. Elementwise ones behind each other, and
-// the same ones, become one kernel, which is as long as all of them without the empty kernels.
+// Short operations run as a graph: each keeps its time, and a microsecond before it. Elementwise ones behind each other,
+// and the same ones, become one kernel, as long as all of them without the empty kernels.
 func TestShortOperationsRunAsAGraph(t *testing.T) {
 	const us = 1_000
 	for _, test := range []struct {
@@ -262,8 +262,9 @@ func TestShortOperationsRunAsAGraph(t *testing.T) {
 		const rounds = 50
 		for i := range int64(4 * rounds) {
 			f.Add(op.Record{Entry: &op.Entry{
-				Operation: test.names[int(i)%len(test.names)], Kind: op.KindCompute, DeviceID: "cuda:0", Stream: op.Known(int64(7)),
-				Start: op.Known(1e18 + i*15*us), Duration: 5 * us, Launch: op.Known(1e18 - 1_000*us + i),
+				Operation: test.names[int(i)%len(test.names)], Kind: op.KindCompute, DeviceID: "cuda:0",
+				Stream: op.Known(int64(7)), Launch: op.Known(1e18 - 1_000*us + i),
+				Start: op.Known(1e18 + i*15*us), Duration: 5 * us,
 			}})
 		}
 		ns := saved(t, replay.New(f), "fuse short")

@@ -201,8 +201,8 @@ func TestCallsOverlapByRoundedTimes(t *testing.T) {
 		for i := range int64(copies) {
 			at := i * 5_000
 			p.add(&op.Entry{
-				Operation: "Memcpy HtoD (Pageable -> Device)", Kind: op.KindMemory, DeviceID: "cuda:0", Stream: op.Known(int64(7)),
-				Launch: op.Known(1e18 + at*1_000),
+				Operation: "Memcpy HtoD (Pageable -> Device)", Kind: op.KindMemory, DeviceID: "cuda:0",
+				Stream: op.Known(int64(7)), Launch: op.Known(1e18 + at*1_000),
 				Attrs: []op.Attr{{
 					Key: "tensor.launch.duration", Type: op.AttrInt, Value: strconv.FormatInt(2_005_000+overlap, 10),
 				}},

@@ -16,8 +16,9 @@ type Pass struct {
 	starts                []int64 // of the work of Computed in all of it, in ns, with its sum at the end
 }
 
-// Find returns the backward passes of selected collectives. The computing operations since the collective before are of it if
-// their phase says so, or else their last two thirds: a backward pass makes two products for one of the forward pass.
+// Find returns the backward passes of selected collectives. The computing operations since the collective before are of
+// it if their phase says so, or else their last two thirds: a backward pass makes two products for one of the forward
+// pass.
 func Find(f *trace.Forest, selected func(r int32) bool) (all []Pass) {
 	isBackward := make([]bool, len(f.Names.Marks.Values))
 	for i, m := range f.Names.Marks.Values {

@@ -1,5 +1,5 @@
-// Package drivers finds threads of a host that each drive one device, where threads and launches are not recorded, and how
-// much devices work at the same time.
+// Package drivers finds threads of a host that each drive one device, where threads and launches are not recorded, and
+// how much devices work at the same time.
 package drivers
 
 import (
@@ -13,10 +13,10 @@ import (
 // several marks a row with work of several devices below it.
 const several = -1
 
-// Of returns by row which device its thread drives, as the number of the device and 1, or 0; nil without such threads. A
-// process has a thread for each device if these work at the same time half as often as by chance, without launches, and
-// reduce together: then each has work of its own. Operations of a device have its thread, and so have spans with work of no
-// other device below them.
+// Of returns by row which device its thread drives, as the number of the device and 1, or 0; nil without such threads.
+// A process has a thread for each device if these work at the same time half as often as by chance, without launches,
+// and reduce together: then each has work of its own. Operations of a device have its thread, and so have spans with
+// work of no other device below them.
 func Of(f *trace.Forest, process []int32) (of []int32) {
 	rows := make(map[int32][]int32) // by process
 	reduces := reducing(f, process)
@@ -32,7 +32,8 @@ func Of(f *trace.Forest, process []int32) (of []int32) {
 	}
 	for p, list := range rows {
 		isCollective := func(r int32) bool { return f.Kind(r) == op.KindCollective }
-		if o := Find(f, slices.DeleteFunc(slices.Clone(list), isCollective)); !reduces[p] || 2*o.NS < o.Chance || o.Chance == 0 {
+		o := Find(f, slices.DeleteFunc(slices.Clone(list), isCollective))
+		if !reduces[p] || 2*o.NS < o.Chance || o.Chance == 0 {
 			continue
 		}
 		if of == nil {

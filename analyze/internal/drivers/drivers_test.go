@@ -11,8 +11,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Devices that work at the same time and reduce together have a thread each, if none is recorded. Spans below which only one
-// of them works are of its thread.
+// Devices that work at the same time and reduce together have a thread each, if none is recorded. A span with work of
+// one of them below it is of its thread.
 func TestAThreadOfEachDevice(t *testing.T) {
 	const us = 1_000
 	for _, test := range []struct {
@@ -44,7 +44,8 @@ func TestAThreadOfEachDevice(t *testing.T) {
 			d := i % 2
 			e := op.Entry{
 				Operation: name, Kind: op.KindCompute, DeviceID: fmt.Sprint("gpu:", d), TraceID: op.TraceID{1},
-				SpanID: id(3+i, d), ParentSpanID: id(2, d), Start: op.Known(int64(1e18) + int64(d)*test.late*us), Duration: 100 * us,
+				SpanID: id(3+i, d), ParentSpanID: id(2, d), Start: op.Known(int64(1e18) + int64(d)*test.late*us),
+				Duration: 100 * us,
 			}
 			if i >= 2 {
 				e.ParentSpanID = id(1, 0)

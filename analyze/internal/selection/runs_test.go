@@ -46,7 +46,8 @@ func TestAFusedKernelReadsAndWritesItsDataOnce(t *testing.T) {
 	}
 }
 
-// What a few calls take beyond their like does not count against an operation. Half of the calls, or calls of other work, do.
+// What a few calls take beyond their like does not count against an operation. Half of the calls, or calls of other
+// work, do.
 func TestTheUsualTimeIsWithoutSlowCalls(t *testing.T) {
 	const us = 1_000
 	for _, test := range []struct {

@@ -7,8 +7,8 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// Alternate reports whether devices work one at a time, though by chance they would work at the same time: a lock may hold
-// them back. served is the sum of the durations of requests, of which several are to be under way.
+// Alternate reports whether devices work one at a time, though by chance they would work at the same time: a lock may
+// hold them back. served is the sum of the durations of requests, of which several are to be under way.
 func Alternate(f *trace.Forest, served int64) bool {
 	const (
 		several = 2

@@ -10,8 +10,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// A slow layer is slow in its small kernels, too, and in those whose names are templates with commas. Kernels that are as
-// fast as in other layers are no part of it.
+// A slow layer is slow in its small kernels, too, and in templates with commas in their names. Kernels as fast as in
+// other layers are no part of it.
 func TestASlowLayerHasAllOfItsKernels(t *testing.T) {
 	const us = 1_000
 	for _, test := range []struct {
@@ -22,7 +22,8 @@ func TestASlowLayerHasAllOfItsKernels(t *testing.T) {
 		want   []string
 	}{
 		{5, 8, "layer_%02d", "", []string{
-			"operation=gemm,path=layer_03", "operation=flash<64* 128>(float*),path=layer_03", "operation=add,path=layer_03",
+			"operation=gemm,path=layer_03", "operation=flash<64* 128>(float*),path=layer_03",
+			"operation=add,path=layer_03",
 		}},
 		{3, 2, "model.layers.%d.mlp", "backward", []string{
 			"operation=gemm,path=model.layers.3.mlp,phase=backward",
@@ -37,7 +38,10 @@ func TestASlowLayerHasAllOfItsKernels(t *testing.T) {
 				name   string
 				ns     int64
 				isSlow bool
-			}{{"gemm", 400 * us, true}, {"flash<64, 128>(float*)", 30 * us, true}, {"norm", 50 * us, false}, {"add", 5 * us, true}} {
+			}{
+				{"gemm", 400 * us, true}, {"flash<64, 128>(float*)", 30 * us, true}, {"norm", 50 * us, false},
+				{"add", 5 * us, true},
+			} {
 				e := op.Entry{
 					Operation: k.name, Kind: op.KindCompute, DeviceID: "cuda:0", Path: fmt.Sprintf(test.paths, i%6),
 					Phase: test.suffix, Start: op.Known(at), Duration: k.ns + i%5*k.ns/100,

@@ -7,8 +7,9 @@ import (
 )
 
 const (
-	// Slow is the least part of a link's rate in a transfer bound by the link: real ones reach about Usual.
-	Slow  = 0.5
+	// Slow is the least part of a link's rate in a transfer bound by the link.
+	Slow = 0.5
+	// Usual is the part that real ones reach.
 	Usual = 0.8
 	// Bucket is the size of the buckets of PyTorch's DistributedDataParallel by default.
 	Bucket = 25 << 20
@@ -18,8 +19,8 @@ const (
 
 // Use is the use of links by collectives.
 type Use struct {
-	// Rate is the rate in bytes a second at which collectives use a link, Peak the link's own by the data sheet of the devices,
-	// the least one; 0 if unknown. Between nodes, with more than eight devices, both are.
+	// Rate is the rate in bytes a second at which collectives use a link, Peak the link's own by the data sheet of the
+	// devices, the least one; 0 if unknown. Between nodes, with more than eight devices, both are.
 	Rate, Peak float64
 	count      float64
 	seconds    float64

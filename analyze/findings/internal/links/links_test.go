@@ -29,7 +29,8 @@ func TestTransfersAreBytesAndLatency(t *testing.T) {
 		rows := []collective.Row{
 			{Count: 60, TransferNS: op.Known(int64(7 * ms)), BusBytesPerSecond: op.KnownFloat(test.rate)},
 			{
-				Count: 50, Single: test.single, TransferNS: op.Known(test.ns), BusBytesPerSecond: op.KnownFloat(test.rate),
+				Count: 50, Single: test.single, TransferNS: op.Known(test.ns),
+				BusBytesPerSecond: op.KnownFloat(test.rate),
 			},
 		}
 		u := links.Of(rows, []peaks.Device{{LinkBytesPerSecond: 900}, {LinkBytesPerSecond: 400}}, test.devices)

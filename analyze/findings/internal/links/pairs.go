@@ -11,8 +11,8 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// Pair is the link between two ranks, with the time of each transfer from the later start of both sides on, and the most
-// bytes of one.
+// Pair is the link between two ranks, with the time of each transfer from the later start of both sides on, and the
+// most bytes of one.
 type Pair struct {
 	Ranks [2]int64
 	NS    []int64

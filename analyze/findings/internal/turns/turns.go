@@ -19,14 +19,14 @@ type Turns struct {
 	Operations []string // that never run on two devices at once, the longest first
 	Devices    int
 	Count      int64 // of turns
-	// ChanceNS is how long they would run on two devices at once by chance, NS the time of turns beyond those of the device with
-	// the longest ones, between one collective and the next.
+	// ChanceNS is how long they would run on two devices at once by chance, NS the time of turns beyond those of the
+	// device with the longest ones, between one collective and the next.
 	ChanceNS, NS int64
 }
 
-// Find returns the turns of devices. Their operations run on two at once for a fiftieth of the time that chance has, and a
-// twentieth of the whole, and one device begins as another ends. The devices reduce together, and exchange no other data: so
-// what one does is not for another.
+// Find returns the turns of devices. By chance their operations would run on two at once for a twentieth of the whole,
+// and they do for a fiftieth of that at most. One device begins as another ends. The devices reduce together, and
+// exchange no other data: so no device waits for what another one computes.
 func Find(f *trace.Forest) (t Turns, ok bool) {
 	const (
 		most   = 0.02 // of chance
@@ -46,13 +46,17 @@ func Find(f *trace.Forest) (t Turns, ok bool) {
 	t = Turns{Operations: names, ChanceNS: int64(o.Chance)}
 	var took, before []int64
 	devices := make(map[int32]bool)
-	for between := range order.RunsOf(rows, func(r *int32) int {
+	joinedBefore := func(r *int32) int {
 		return sort.Search(len(joined), func(i int) bool { return joined[i] > f.Start(*r) })
-	}) {
+	}
+	for between := range order.RunsOf(rows, joinedBefore) {
 		ofDevice := make(map[int32]int64)
 		last := int64(0)
 		for turn := range order.RunsOf(between, func(r *int32) int32 { return f.Device(*r) }) {
-			from, to := f.Start(turn[0]), f.End(turn[len(turn)-1])
+			from, to := f.Start(turn[0]), int64(0)
+			for _, r := range turn {
+				to = max(to, f.End(r))
+			}
 			if last > 0 { // what the device does before its first operation is of its turn
 				before = append(before, max(0, from-last))
 				from = min(from, last)
@@ -71,7 +75,7 @@ func Find(f *trace.Forest) (t Turns, ok bool) {
 	}
 	t.Count = int64(len(took))
 	t.Devices = len(devices)
-	isSoon := sum(took) >= longer*2*sum(before)
+	isSoon := sum(took) >= (1+longer)*sum(before)
 	return t, t.Count >= few && t.Count >= 3*int64(len(joined)) && isSoon
 }
 
@@ -82,8 +86,8 @@ func sum(list []int64) (ns int64) {
 	return ns
 }
 
-// reductions returns the latest starts of the collectives of several devices of a process, by time. independent is false
-// without any, or if devices send each other data.
+// reductions returns the latest starts of the collectives of several devices of a process, by time. independent is
+// false without any, or if devices send each other data.
 func reductions(f *trace.Forest) (starts []int64, independent bool) {
 	if len(f.Devices.Keys) < 2 || len(f.Collectives) == 0 || len(collective.Transfers(f)) > 0 {
 		return nil, false
@@ -114,8 +118,8 @@ func reductions(f *trace.Forest) (starts []int64, independent bool) {
 	return starts, len(starts) > 0
 }
 
-// alone returns the operations that run on one device at a time, by start, and their names, the longest first: those that keep
-// the time together below a part of what chance has.
+// alone returns the operations that run on one device at a time, by start, and their names, the longest first: those
+// that keep the time together below a part of what chance has.
 func alone(f *trace.Forest, most float64) (rows []int32, names []string) {
 	const several, share = 32, 100 // names, and the least part of the time of one
 	byName := make(map[int32][]int32)

@@ -29,8 +29,8 @@ type queue struct {
 	byDone   []int
 }
 
-// Full returns the waits for old operations, where about a thousand are launched and not ended. A launch waits for the end of
-// the operation that far before, or else for as many to end.
+// Full returns the waits for old operations, where about a thousand are launched and not ended. A launch waits for the
+// end of the operation that far before, or else for as many to end.
 func Full(launches []Launch) []Wait {
 	if len(launches) < full {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"github.com/optrace/optrace/analyze/replay/internal/queue"
 )
 
-// launch simulates a queue of so many operations: streams take turns, each with its time, and a launch waits for the end of
-// the operation size before, or for all but size to end.
+// launch simulates a queue of so many operations: streams take turns, each with its time, and a launch waits for the
+// end of the operation size before, or for all but size to end.
 func launch(n, size int, byNumber bool, streams ...int64) (all []queue.Launch) {
 	const call, gap = 5_000, 1_000
 	free := make([]int64, len(streams))
@@ -45,8 +45,8 @@ func launch(n, size int, byNumber bool, streams ...int64) (all []queue.Launch) {
 	return all
 }
 
-// A launch into a full queue waits for the operation launched as far before as the queue is long, on any stream, or for the
-// number of operations in it. A queue that never fills up holds no launch.
+// A launch into a full queue waits for the operation launched as far before as the queue is long, on any stream, or for
+// the number of operations in it. A queue that never fills up holds no launch.
 func TestALaunchWaitsForRoomInAFullQueue(t *testing.T) {
 	for _, test := range []struct {
 		name     string
@@ -74,7 +74,7 @@ func TestALaunchWaitsForRoomInAFullQueue(t *testing.T) {
 			}
 		}
 		if wrong > len(waits)/50 {
-			t.Errorf("%s: %d of %d waits are for another operation than the %dth before", test.name, wrong, len(waits), test.behind)
+			t.Errorf("%s: %d of %d waits are not %d launches apart", test.name, wrong, len(waits), test.behind)
 		}
 	}
 }
