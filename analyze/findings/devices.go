@@ -8,6 +8,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/findings/internal/executions"
+	"github.com/optrace/optrace/analyze/findings/internal/lateness"
 	"github.com/optrace/optrace/analyze/internal/alike"
 	"github.com/optrace/optrace/analyze/internal/chance"
 	"github.com/optrace/optrace/analyze/replay"
@@ -61,7 +62,7 @@ func (l *list) stragglers() (all []candidate) {
 		case key.Rank.Known: // without its host's time, the others bind
 			c.changes = []replay.Change{{Kind: replay.Host, Select: "rank=" + key.Rank.String()}}
 			c.atMost = true
-			c.isGeneral = !l.isLateInMostSteps(late) // pauses or slow input are more specific
+			c.isGeneral = !lateness.InMostSteps(late.BlockNS, late.device, l.rounds()) // pauses or slow input are more specific
 		default:
 			c.saving = replay.Saving{NS: late.ns, LowNS: late.ns / 2, HighNS: 2 * late.ns}
 		}
@@ -179,28 +180,6 @@ func (l *list) blame() {
 	if l.late != nil {
 		l.spread = ""
 	}
-}
-
-// isLateInMostSteps reports whether the lateness is spread over the steps: three quarters of them have a quarter of the
-// mean or more.
-func (l *list) isLateInMostSteps(late *blamed) bool {
-	n := len(late.BlockNS)
-	if rounds := int(l.rounds()); rounds > 0 {
-		n = min(n, rounds)
-	}
-	ofStep := make([]int64, n)
-	all := int64(0)
-	for i, block := range late.BlockNS {
-		ofStep[i*n/len(late.BlockNS)] += block[late.device]
-		all += block[late.device]
-	}
-	short := 0
-	for _, ns := range ofStep {
-		if 4*ns*int64(n) < all {
-			short++
-		}
-	}
-	return 4*short < n
 }
 
 // findMostWork returns the device with at least minRatio times the others' work, nil without one or if kinds differ.

@@ -239,26 +239,8 @@ func (c *communications) changes(kind replay.Kind) (all []replay.Change) {
 	return all
 }
 
-// exposedAnyway returns how many collectives of a step nothing hides: the last reduction, and the first gather of each
-// pass. Weights are gathered in one or both passes, and their gradients are scattered in one.
-func (l *list) exposedAnyway(c *communications) int64 {
-	var gathers, scatters int64
-	for _, o := range c.rows {
-		switch name := strings.ToLower(l.transferName(o.Operation)); {
-		case strings.Contains(name, "gather"):
-			gathers += o.Count
-		case strings.Contains(name, "scatter"):
-			scatters += o.Count
-		}
-	}
-	if gathers == 0 || scatters == 0 {
-		return 1
-	}
-	return 1 + min(2, max(1, (gathers+scatters/2)/scatters))
-}
-
 // overlapped returns the candidate that puts the collectives c of a step on a stream of their own. If what follows
-// needs the data of all, an earlier start is another program: then exposedAnyway of them stay, and the others hide
+// needs the data of all, an earlier start is another program: then some of them stay exposed, and the others hide
 // behind the backward pass, two thirds of the computing time.
 func (l *list) overlapped(collectives *communications, f Finding, ofStep int64) []candidate {
 	const (
@@ -291,7 +273,11 @@ func (l *list) overlapped(collectives *communications, f Finding, ofStep int64) 
 	}
 	c.changes = nil
 	c.atMost = over.NS <= 0
-	stay := l.exposedAnyway(collectives)
+	counts := make(map[string]int64)
+	for _, o := range collectives.rows {
+		counts[l.transferName(o.Operation)] += o.Count
+	}
+	stay := links.StayExposed(counts)
 	ns := max(over.NS, hidden-hidden*stay/max(stay+1, ofStep))
 	exposed := l.by.CommunicationNS / l.devicesNum
 	c.saving = replay.Saving{

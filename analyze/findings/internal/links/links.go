@@ -2,6 +2,8 @@
 package links
 
 import (
+	"strings"
+
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/peaks"
 )
@@ -62,4 +64,22 @@ func (u *Use) IsSlow() bool { return u.Rate > 0 && u.Rate < Slow*u.Peak }
 // collectives: each has its latency, and the rest is bytes.
 func (u *Use) Factor(share, part float64) float64 {
 	return min(1, part*min(1, u.count*latency/max(1e-9, u.seconds))+u.Rate/(share*u.Peak))
+}
+
+// StayExposed returns how many collectives of a step nothing hides: the last reduction, and the first gather of each pass.
+// Weights are gathered in one or both passes, and their gradients are scattered in one. counts has the calls of each name.
+func StayExposed(counts map[string]int64) int64 {
+	var gathers, scatters int64
+	for name, n := range counts {
+		switch name := strings.ToLower(name); {
+		case strings.Contains(name, "gather"):
+			gathers += n
+		case strings.Contains(name, "scatter"):
+			scatters += n
+		}
+	}
+	if gathers == 0 || scatters == 0 {
+		return 1
+	}
+	return 1 + min(2, max(1, (gathers+scatters/2)/scatters))
 }

@@ -48,3 +48,23 @@ func TestTransfersAreBytesAndLatency(t *testing.T) {
 		near("half of the peak", test.all, u.Factor(0.5, 1))
 	}
 }
+
+// The first gather of each pass and the last reduction of a step have no computation beside them.
+func TestCollectivesThatNothingHides(t *testing.T) {
+	for _, test := range []struct {
+		name                       string
+		gathers, scatters, reduces int64
+		want                       int64
+	}{
+		{"gradients", 0, 0, 12, 1},
+		{"weights for both passes", 20, 10, 0, 3},
+		{"weights for one pass", 10, 10, 1, 2},
+		{"values of ranks", 3, 0, 12, 1},
+	} {
+		check.Equal(t, test.name, test.want, links.StayExposed(map[string]int64{
+			"ncclDevKernel_AllGather_RING_LL": test.gathers,
+			"reduce_scatter":                  test.scatters,
+			"all_reduce":                      test.reduces,
+		}))
+	}
+}
