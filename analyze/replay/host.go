@@ -221,24 +221,25 @@ func (b *builder) addLane(l int32, events []int32) {
 	from := b.g.Nodes()
 	var tracks []track
 	before := none // the launch before
+	var called [2]int64
 	for n, i := range events {
 		e := &b.events[i]
-		if e.launch && before != none && b.events[before].start == e.start && b.events[before].end == e.end {
+		if e.launch && before != none && called == [2]int64{e.start, e.end} {
 			e.same = before
 			continue
 		}
+		if e.launch {
+			before = i
+			called = [2]int64{e.start, e.end}
+		}
 		t := b.trackFor(&tracks, e)
-		b.closeRounded(t, e)
+		b.startAfter(t, e)
 		e.begin = b.put(t, e.start)
 		if e.launch && e.start == e.end {
 			e.at = e.begin
-			before = i
 			continue
 		}
 		t.open.Push(open{e.end, n, i})
-		if e.launch {
-			before = i
-		}
 	}
 	for i := range tracks {
 		b.closeUntil(&tracks[i], 1<<62)
@@ -278,21 +279,21 @@ func (b *builder) trackFor(tracks *[]track, e *event) *track {
 // closeUntil ends the open events up to a time.
 func (b *builder) closeUntil(t *track, until int64) {
 	for len(t.open.Items) > 0 && t.open.Top().end <= until {
-		b.closeFirst(t)
+		e := &b.events[t.open.Top().event]
+		e.at = b.put(t, e.end)
+		t.open.Pop()
 	}
 }
 
-func (b *builder) closeFirst(t *track) {
-	e := &b.events[t.open.Top().event]
-	e.at = b.put(t, e.end)
-	t.open.Pop()
-}
-
-// closeRounded ends the events that overlap the start of e, which does not nest in them, by rounded times.
-func (b *builder) closeRounded(t *track, e *event) {
+// startAfter lets e start after the events that it overlaps by rounded times, and does not nest in.
+func (b *builder) startAfter(t *track, e *event) {
 	for len(t.open.Items) > 0 && t.open.Top().end < e.end && t.open.Top().end-e.start <= microsecond {
-		b.events[t.open.Top().event].end = e.start
-		b.closeFirst(t)
+		e.start = t.open.Top().end
+		b.closeUntil(t, e.start)
+	}
+	if t.last != none { // it begins with an event that starts after another one
+		e.start = max(e.start, b.g.At(t.last))
+		e.end = max(e.end, e.start)
 	}
 }
 
