@@ -173,14 +173,14 @@ func (l *list) findUnevenDevices() []candidate {
 		return all
 	}
 	most := l.mostWork()
-	mean := -most.ns
+	mean := -most.NS
 	for _, ns := range most.BlockNS {
 		mean += ns
 	}
 	even := mean + mean*(l.devicesNum-1)/n // of equal stages, with the pipeline's start and end
-	ns := min(most.ns*(n-1)/n, l.whole-even)
+	ns := min(most.NS*(n-1)/n, l.whole-even)
 	all[0].changes = nil
-	all[0].saving = replay.Saving{NS: ns, LowNS: ns / 2, HighNS: most.ns}
+	all[0].saving = replay.Saving{NS: ns, LowNS: ns / 2, HighNS: most.NS}
 	return all
 }
 
