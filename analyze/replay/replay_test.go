@@ -197,7 +197,8 @@ func TestASilentThreadGoesOnAfterAnother(t *testing.T) {
 	}{{"forward", 1, 0, 1_000}, {"backward", 2, 1_000, 9_000}, {"optimizer", 1, 9_010, 10_000}} {
 		const origin = 1_700_000_000_000_000_000
 		f.Add(op.Record{Entry: &op.Entry{
-			Operation: o.name, Side: op.SideHost, Start: op.Known(origin + o.start*1_000), Duration: (o.end - o.start) * 1_000,
+			Operation: o.name, Side: op.SideHost, Start: op.Known(origin + o.start*1_000),
+			Duration: (o.end - o.start) * 1_000,
 			Attrs: []op.Attr{{Key: "thread.id", Type: op.AttrInt, Value: strconv.FormatInt(o.thread, 10)}},
 		}})
 	}
