@@ -199,7 +199,7 @@ func TestASilentThreadGoesOnAfterAnother(t *testing.T) {
 		f.Add(op.Record{Entry: &op.Entry{
 			Operation: o.name, Side: op.SideHost, Start: op.Known(origin + o.start*1_000),
 			Duration: (o.end - o.start) * 1_000,
-			Attrs: []op.Attr{{Key: "thread.id", Type: op.AttrInt, Value: strconv.FormatInt(o.thread, 10)}},
+			Attrs:    []op.Attr{{Key: "thread.id", Type: op.AttrInt, Value: strconv.FormatInt(o.thread, 10)}},
 		}})
 	}
 	check.Equal(t, "saved", int64(4*ms), saved(t, replay.New(f), "0.5x backward"))
