@@ -6,6 +6,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/findings/internal/executions"
 	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
+	"github.com/optrace/optrace/analyze/findings/internal/turns"
 	"github.com/optrace/optrace/analyze/internal/alike"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/replay"
@@ -30,6 +31,10 @@ func (l *list) unevenCalls() (all []candidate) {
 	const few = 4 // the part of the time of calls with unlike work, at most: the replay shortens them too
 	rows := l.onDevices(op.KindCompute)
 	calls := l.alike(rows)
+	ofLayers := make(map[string]int64) // the time of slow layers above their like, by operation
+	for _, s := range l.slowLayers() {
+		ofLayers[s.Row.Operation] += s.Excess()
+	}
 	for _, o := range rows {
 		var more, unlike, most, longest int64
 		var worst alike.Calls
@@ -45,7 +50,7 @@ func (l *list) unevenCalls() (all []candidate) {
 				}
 			}
 		}
-		if !l.enough(more/l.devicesNum) || few*unlike > more {
+		if !l.enough(more/l.devicesNum) || few*unlike > more || few*(more-ofLayers[o.Operation]) < more {
 			continue
 		}
 		f := says(Operation, Where{Section: "operations", Operation: o.Operation},
@@ -133,10 +138,32 @@ func (l *list) firstCalls() (all []candidate) {
 	return all
 }
 
-// takingTurns finds calls of requests that run one at a time and wait for each other.
-func (l *list) takingTurns() (all []candidate) {
-	if l.Forest == nil || !l.byRequest {
+// devicesInTurn finds devices of a program without requests that work one at a time.
+func (l *list) devicesInTurn() []candidate {
+	t, ok := turns.Find(l.Forest)
+	if !ok || !l.enough(t.NS) {
 		return nil
+	}
+	name := t.Operations[0]
+	what := l.named(name)
+	if len(t.Operations) > 1 {
+		what += " and " + units.Plural(int64(len(t.Operations)-1), "other operation")
+	}
+	f := says(HostGap, Where{Section: "devices", Operation: name},
+		"%s take turns: no two of them run %s at once, though by chance they would for %s.",
+		units.Plural(int64(t.Devices), "device"), what, l.part(t.ChanceNS))
+	f.Evidence = []Evidence{about("operation", name), times("turns", t.Count), lasts("at once by chance", t.ChanceNS)}
+	f.Try = "give each device a thread of its own, and no lock around its work"
+	return []candidate{{Finding: f, saving: replay.Saving{NS: t.NS, LowNS: t.NS / 2, HighNS: t.NS}}}
+}
+
+// takingTurns finds calls of requests, or else devices, that run one at a time and wait for each other.
+func (l *list) takingTurns() (all []candidate) {
+	switch {
+	case l.Forest == nil:
+		return nil
+	case !l.byRequest:
+		return l.devicesInTurn()
 	}
 	calls := hostcalls.OfRequests(l.Forest)
 	for _, name := range slices.Sorted(maps.Keys(calls)) {

@@ -184,6 +184,58 @@ func TestAllReducesOfEachPassAndBehindLaunches(t *testing.T) {
 	}
 }
 
+// One reduction of all gradients behind the backward pass is divided. Many small ones go together: they take their
+// latency.
+func TestReductionsOfAnotherSize(t *testing.T) {
+	const us, ms, steps = 1_000, 1_000_000, 8
+	for _, test := range []struct {
+		name           string
+		n, ns, bytes   int64 // of the reductions of a step
+		rule, tries    string
+		low, high, all int64 // of the gain; of the reductions
+	}{
+		{"one", 1, 4 * ms, 40 << 20, "exposed_communication", "in 16 buckets", 27 * ms, 30 * ms, 32 * ms},
+		{"one of little", 1, 4 * ms, 3 << 20, "exposed_communication", "in 3 buckets", 20 * ms, 22 * ms, 32 * ms},
+		{"two", 2, 2 * ms, 64 << 20, "exposed_communication", "start collectives while", 15 * ms, 17 * ms, 32 * ms},
+		{"beyond the pass", 1, 16 * ms, 1 << 30, "exposed_communication", "in 16 buckets", 60 * ms, 65 * ms, 128 * ms},
+		{"small", 150, 80 * us, 256 << 10, "small_collectives", "buckets: 150 collectives", 90 * ms, 96 * ms, 96 * ms},
+	} {
+		var records []op.Record
+		at := int64(1e18)
+		number := int64(0)
+		for step := range int64(steps) {
+			add := func(name string, kind op.Kind, ns, bytes int64) {
+				for rank := range int64(2) {
+					e := op.Entry{
+						Operation: name, Kind: kind, DeviceID: "cuda:0", Rank: op.Known(rank), Step: op.Known(step),
+						Stream: op.Known(int64(7)), Launch: op.Known(1e18 - ms + number*100),
+						Start: op.Known(at + 1), Duration: ns - 1,
+					}
+					if bytes > 0 {
+						e.MemoryBytes = op.Known(bytes)
+						e.Collective = &op.Collective{Name: name, Sequence: op.Known(number)}
+					}
+					records = append(records, op.Record{Entry: &e})
+				}
+				at += ns
+				number++
+			}
+			for range 12 {
+				add("gemm", op.KindCompute, ms, 0)
+			}
+			for range test.n {
+				add("all_reduce", op.KindCollective, test.ns, test.bytes)
+			}
+			add("adam", op.KindCompute, 100*us, 0)
+		}
+		f := only(foundOn(t, "nvidia-h100-sxm", records...), test.rule)
+		isRight := f.SavedNS.V >= test.low && f.SavedNS.V <= test.high && f.SavedHighNS.V >= test.all*9/10
+		if !strings.Contains(f.Try, test.tries) || !isRight {
+			t.Errorf("%s: %q, gain %q, try %q", test.name, f.Text, f.Gain(), f.Try)
+		}
+	}
+}
+
 // A forward pass within another is of a module, and has no backward pass of its own.
 func TestAForwardPassWithinAnother(t *testing.T) {
 	const ms = 1_000_000

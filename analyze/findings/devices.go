@@ -2,36 +2,19 @@ package findings
 
 import (
 	"fmt"
-	"math"
 	"strconv"
-	"strings"
 
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/findings/internal/executions"
+	"github.com/optrace/optrace/analyze/findings/internal/lateness"
+	"github.com/optrace/optrace/analyze/findings/internal/uneven"
 	"github.com/optrace/optrace/analyze/internal/alike"
 	"github.com/optrace/optrace/analyze/internal/chance"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/steps"
-	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
-
-// minRatio is the least ratio of a device's work to the mean of the others for the device to stand out.
-const minRatio = 1.1
-
-// uneven is the device with the most work among equal devices.
-type uneven struct {
-	*timeline.DeviceWork
-	// time is the device's operation time relative to the mean of the others, work its amount of work, counted in of.
-	time, work float64
-	of         string
-	// ns is the operation time above the mean, p the probability of such an excess by chance.
-	ns int64
-	p  float64
-	// graded is set if other devices differ as well, counted if only the number of operations tells its work.
-	graded, counted bool
-}
 
 // blamed is the device with the largest delay of the others in the collectives of a group.
 type blamed struct {
@@ -61,7 +44,7 @@ func (l *list) stragglers() (all []candidate) {
 		case key.Rank.Known: // without its host's time, the others bind
 			c.changes = []replay.Change{{Kind: replay.Host, Select: "rank=" + key.Rank.String()}}
 			c.atMost = true
-			c.isGeneral = !l.isLateInMostSteps(late) // pauses or slow input are more specific
+			c.isGeneral = !lateness.InMostSteps(late.BlockNS, late.device, l.rounds()) // pauses or slow input are more specific
 		default:
 			c.saving = replay.Saving{NS: late.ns, LowNS: late.ns / 2, HighNS: 2 * late.ns}
 		}
@@ -70,17 +53,17 @@ func (l *list) stragglers() (all []candidate) {
 			return all
 		}
 	}
-	if most != nil && most.p <= maxChance { // another one may be late for the wait of a step, such as a pipeline's last
+	if most != nil && most.P <= maxChance { // another one may be late for the wait of a step, such as a pipeline's last
 		f := says(Straggler, whereDevice("balance", most.Key), "%s works %s longer than the mean of %s, chance %s.",
-			l.label(most.Key), l.part(most.ns), units.Plural(int64(len(l.Extent.Devices)), "device"), probability(most.p))
-		f.Chance = op.KnownFloat(most.p)
-		f.Evidence = []Evidence{about("device", most.Label(true)), figure("chance", most.p, "ratio")}
+			l.label(most.Key), l.part(most.NS), units.Plural(int64(len(l.Extent.Devices)), "device"), probability(most.P))
+		f.Chance = op.KnownFloat(most.P)
+		f.Evidence = []Evidence{about("device", most.Label(true)), figure("chance", most.P, "ratio")}
 		c := candidate{Finding: f}
 		c.changes = l.evenOut(most, &c.Finding)
 		if l.isPipeline() { // the other stages wait for it: a replay does not know for which sends
 			c.changes = nil
 			c.atMost = true
-			more := most.ns * l.devicesNum / max(1, l.devicesNum-1) // than the others
+			more := most.NS * l.devicesNum / max(1, l.devicesNum-1) // than the others
 			c.saving = replay.Saving{NS: more, HighNS: more}
 		}
 		all = append(all, c)
@@ -114,21 +97,27 @@ func (l *list) isPipeline() bool { return l.Forest != nil && steps.PipelineOf(l.
 
 // evenOut adds to f what the device does, and returns the change that ends it: the mean work on each device, or the
 // speed of the others.
-func (l *list) evenOut(u *uneven, f *Finding) []replay.Change {
-	f.Text += " " + u.text()
-	f.Evidence = append(f.Evidence, figure("times the time of the others", u.time, "ratio"))
-	if u.hasMore() {
+func (l *list) evenOut(u *uneven.Device, f *Finding) []replay.Change {
+	text := "Its operations take %s times as long as those of the others for %s times the %s."
+	args := []any{ratio(u.Time), ratio(u.Work), u.Of}
+	if u.HasMore() {
+		text = "It has %s times the %s of the others."
+		args = args[1:]
+	}
+	f.Text += " " + fmt.Sprintf(text, args...)
+	f.Evidence = append(f.Evidence, figure("times the time of the others", u.Time, "ratio"))
+	if u.HasMore() {
 		f.Kind = Imbalance
 		f.Rule = "imbalance"
 		f.Try = "divide the work evenly: tokens, experts, shards, layers"
 		return change(replay.Balance, "kind=compute")
 	}
-	if u.graded {
+	if u.Graded {
 		f.Try = "divide the work evenly, and compare the devices' clocks and links"
 		return change(replay.Balance, "kind=compute")
 	}
 	f.Try = "compare its clocks, temperature and neighbours with those of the others"
-	if u.counted {
+	if u.Counted {
 		f.Try = "compare its share of tokens, which was not recorded, its clocks and its temperature with other devices"
 	}
 	selection := "kind=compute," + selectsOn(u.Key)
@@ -140,8 +129,8 @@ func (l *list) evenOut(u *uneven, f *Finding) []replay.Change {
 
 // speed returns the factor of a device's computing time at which its operations in all take as long as those of the
 // others, for its work. Copies and other operations stay as they are.
-func (l *list) speed(u *uneven) float64 {
-	factor := max(1, u.work) / u.time
+func (l *list) speed(u *uneven.Device) float64 {
+	factor := max(1, u.Work) / u.Time
 	var all int64
 	for _, ns := range u.BlockNS {
 		all += ns
@@ -181,104 +170,17 @@ func (l *list) blame() {
 	}
 }
 
-// isLateInMostSteps reports whether the lateness is spread over the steps: three quarters of them have a quarter of the
-// mean or more.
-func (l *list) isLateInMostSteps(late *blamed) bool {
-	n := len(late.BlockNS)
-	if rounds := int(l.rounds()); rounds > 0 {
-		n = min(n, rounds)
-	}
-	ofStep := make([]int64, n)
-	all := int64(0)
-	for i, block := range late.BlockNS {
-		ofStep[i*n/len(late.BlockNS)] += block[late.device]
-		all += block[late.device]
-	}
-	short := 0
-	for _, ns := range ofStep {
-		if 4*ns*int64(n) < all {
-			short++
-		}
-	}
-	return 4*short < n
-}
-
-// findMostWork returns the device with at least minRatio times the others' work, nil without one or if kinds differ.
-func (l *list) findMostWork() *uneven {
-	devices := l.Extent.Devices
-	if len(devices) < 2 {
-		return nil
-	}
+// findMostWork returns the device with more work than the others, nil without one or if kinds differ.
+func (l *list) findMostWork() *uneven.Device {
 	isPipeline := l.byRequest && l.Replay != nil && l.Replay().Stages() > 0 // all stages have the same load
 	if l.byRequest && !isPipeline && (executions.Services(l.Forest) > 1 || l.Replay != nil && len(l.equals()) > 0) {
 		return nil
 	}
-	kind, _, _ := strings.Cut(devices[0].DeviceID, ":")
-	blocks := make([][]int64, timeline.Blocks)
-	sums := make([]int64, len(devices))
-	var all int64
-	for i := range devices {
-		d := &devices[i]
-		if of, _, _ := strings.Cut(d.DeviceID, ":"); of != kind || d.IsNone() {
-			return nil
-		}
-		for b, ns := range d.BlockNS {
-			blocks[b] = append(blocks[b], ns)
-			sums[i] += ns
-			all += ns
-		}
-	}
-	at, p := chance.Largest(blocks)
-	n := int64(len(devices))
-	u := &uneven{DeviceWork: &devices[at], p: p, ns: sums[at] - all/n}
-	u.time = timesOthers(sums[at], all, n)
-	if u.time < minRatio || l.Forest != nil && !alike.IsDevice(l.Forest, u.Key) {
+	u := uneven.Most(l.Extent.Devices)
+	if u == nil || l.Forest != nil && !alike.IsDevice(l.Forest, u.Key) {
 		return nil
 	}
-	for i, sum := range sums {
-		mean := all / n
-		u.graded = u.graded || i != at && 3*(sum-mean) > u.ns && u.ns > 0
-	}
-	for _, m := range []struct {
-		of    string
-		count func(*timeline.DeviceWork) int64
-	}{
-		{"FLOPs", func(d *timeline.DeviceWork) int64 { return d.FLOPs }},
-		{"elements", func(d *timeline.DeviceWork) int64 { return d.Elements }},
-		{"operations", func(d *timeline.DeviceWork) int64 { return d.Count }},
-	} {
-		sum := int64(0)
-		known := true
-		for i := range devices {
-			v := m.count(&devices[i])
-			sum += v
-			known = known && v > 0
-		}
-		if ratio := timesOthers(m.count(u.DeviceWork), sum, n); known && ratio > u.work {
-			u.counted = u.work == 0 && m.of == "operations"
-			u.work, u.of = ratio, m.of
-		}
-	}
 	return u
-}
-
-// timesOthers returns the ratio of own to the mean of the other n-1 devices.
-func timesOthers(own, all, n int64) float64 {
-	if all == own {
-		return math.Inf(1)
-	}
-	return float64(own) * float64(n-1) / float64(all-own)
-}
-
-// hasMore reports whether the device has more work, and does not just take longer for the same work.
-func (u *uneven) hasMore() bool { return u.work-1 >= (u.time-1)/2 }
-
-func (u *uneven) text() string {
-	if u.hasMore() {
-		return fmt.Sprintf("It has %s times the %s of the others.", ratio(u.work), u.of)
-	}
-	return fmt.Sprintf("Its operations take %s times as long as those of the others for %s times the %s.",
-		ratio(u.time), ratio(u.work), u.of)
 }
 
 func probability(p float64) string {

@@ -112,8 +112,10 @@ func TestStepsOfAnEngineAreComparedByTheirWork(t *testing.T) {
 			rule: "warm_up", says: "takes 80.0 ms, the median of 20 others with at least half of its work 8.01 ms",
 		},
 		{
-			name: "padded batches", rounds: 6, steps: []engineStep{{weight: 1, rows: 64, ns: 2 * ms}, {weight: 20, rows: 64, ns: 21 * ms},
-				{weight: 1, rows: 64, ns: 2 * ms}, {weight: 1, rows: 64, ns: 2 * ms}, {weight: 1, rows: 64, ns: 2 * ms}},
+			name: "padded batches", rounds: 6, steps: []engineStep{
+				{weight: 1, rows: 64, ns: 2 * ms}, {weight: 20, rows: 64, ns: 21 * ms},
+				{weight: 1, rows: 64, ns: 2 * ms}, {weight: 1, rows: 64, ns: 2 * ms}, {weight: 1, rows: 64, ns: 2 * ms},
+			},
 		},
 		{
 			name: "slow calls with like load", rounds: 6, steps: []engineStep{{weight: 1, rows: 64, ns: 2 * ms},

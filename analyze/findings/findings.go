@@ -8,6 +8,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/findings/internal/executions"
+	"github.com/optrace/optrace/analyze/findings/internal/layers"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/launch"
 	"github.com/optrace/optrace/analyze/operators"
@@ -45,6 +46,7 @@ func Of(f *Facts) []Finding {
 		pairs:           sync.OnceValue(func() []collective.Transfer { return collective.Transfers(l.Forest) }),
 		equals:          sync.OnceValue(func() []replay.Replica { return l.Replay().Replicas() }),
 		betweenServices: sync.OnceValue(func() []executions.Calls { return executions.BetweenServices(l.Forest) }),
+		slowLayers:      sync.OnceValue(func() []layers.Layer { return layers.Slower(l.Operations, l.Forest) }),
 	}
 	l.coverage()
 	l.input()

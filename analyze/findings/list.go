@@ -9,6 +9,8 @@ import (
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/findings/internal/executions"
+	"github.com/optrace/optrace/analyze/findings/internal/layers"
+	"github.com/optrace/optrace/analyze/findings/internal/uneven"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/launch"
 	"github.com/optrace/optrace/analyze/operators"
@@ -120,10 +122,11 @@ type once struct {
 	pauses, engineHost, unevenDevices, elementwise func() []candidate
 	starts                                         func() starts
 	launched                                       func() map[string]int64
-	mostWork                                       func() *uneven
+	mostWork                                       func() *uneven.Device
 	pairs                                          func() []collective.Transfer // of sends and receives
 	equals                                         func() []replay.Replica
 	betweenServices                                func() []executions.Calls
+	slowLayers                                     func() []layers.Layer
 }
 
 // by returns the finding with a rule.

@@ -51,7 +51,7 @@ var rules = []rule{
 	{"engine_host", HostGap, func(l *list) []candidate { return l.engineHost() }},
 }
 
-// maxReplayed bounds the replayed candidates, maxChanges the changes of one replay.
+// maxReplayed bounds the replayed candidates, maxChanges the changes of one of them, and half of those of one replay.
 const (
 	maxReplayed = 16
 	maxChanges  = 8
@@ -136,7 +136,7 @@ func (l *list) changes() {
 		}
 		kept = append(kept, c.changes...)
 		together = joint.NS
-		if l.claim(c); len(kept) >= maxChanges {
+		if l.claim(c); len(kept) >= 2*maxChanges {
 			break
 		}
 	}

@@ -1,19 +1,16 @@
 package findings
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
-	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/findings/internal/links"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/replay"
-	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
@@ -176,14 +173,14 @@ func (l *list) findUnevenDevices() []candidate {
 		return all
 	}
 	most := l.mostWork()
-	mean := -most.ns
+	mean := -most.NS
 	for _, ns := range most.BlockNS {
 		mean += ns
 	}
 	even := mean + mean*(l.devicesNum-1)/n // of equal stages, with the pipeline's start and end
-	ns := min(most.ns*(n-1)/n, l.whole-even)
+	ns := min(most.NS*(n-1)/n, l.whole-even)
 	all[0].changes = nil
-	all[0].saving = replay.Saving{NS: ns, LowNS: ns / 2, HighNS: most.ns}
+	all[0].saving = replay.Saving{NS: ns, LowNS: ns / 2, HighNS: most.NS}
 	return all
 }
 
@@ -242,55 +239,58 @@ func (c *communications) changes(kind replay.Kind) (all []replay.Change) {
 	return all
 }
 
-// exposedAnyway returns how many collectives of a step nothing hides: the last reduction, and the first gather of each
-// pass. Weights are gathered in one or both passes, and their gradients are scattered in one.
-func (l *list) exposedAnyway(c *communications) int64 {
-	var gathers, scatters int64
-	for _, o := range c.rows {
-		switch name := strings.ToLower(l.transferName(o.Operation)); {
-		case strings.Contains(name, "gather"):
-			gathers += o.Count
-		case strings.Contains(name, "scatter"):
-			scatters += o.Count
-		}
-	}
-	if gathers == 0 || scatters == 0 {
-		return 1
-	}
-	return 1 + min(2, max(1, (gathers+scatters/2)/scatters))
-}
-
 // overlapped returns the candidate that puts the collectives c of a step on a stream of their own. If what follows
-// needs the data of all, an earlier start is another program: then exposedAnyway of them stay, and the others hide
+// needs the data of all, an earlier start is another program: then some of them stay exposed, and the others hide
 // behind the backward pass, two thirds of the computing time.
 func (l *list) overlapped(collectives *communications, f Finding, ofStep int64) []candidate {
-	const nearly = 0.65
+	const (
+		nearly = 0.65
+		few    = 3 // of a step
+	)
 	var over, removed replay.Saving
 	c := candidate{Finding: f, changes: collectives.changes(replay.Overlap)}
-	if !l.replay(&over, c.changes) || !l.replay(&removed, collectives.changes(replay.Remove)) ||
-		float64(over.NS) >= nearly*float64(removed.NS) {
+	if !l.replay(&over, c.changes) || !l.replay(&removed, collectives.changes(replay.Remove)) {
 		return []candidate{c}
 	}
-	bus, link := l.busRate()
+	use := l.links()
+	isFew := ofStep > 0 && ofStep <= few && l.areReductions(collectives)
+	needed := !isFew && 2*collective.Needed(l.Forest) > 1
+	isSmall := f.Rule != "" && !needed && use.IsSlow() // in larger buckets they are faster
+	if !isSmall && float64(over.NS) >= nearly*float64(removed.NS) {
+		return []candidate{c}
+	}
 	hidden := min(removed.NS, l.by.ComputeNS/l.devicesNum*2/3)
-	needed := 2*collective.Needed(l.Forest) > 1
 	// nothing or too little is there to hide them behind
-	isSlow := bus > 0 && bus < slowLink*link && (needed || 2*hidden < removed.NS)
-	if isSlow || l.hidesCollectives() && over.NS <= removed.NS/10 {
+	isSlow := use.IsSlow() && (needed || 2*hidden < removed.NS)
+	switch isHidden := l.hidesCollectives(); {
+	case isSlow, isSmall, isHidden && over.NS <= removed.NS/10:
 		return []candidate{l.fasterLink(collectives, f, removed)}
+	case !isHidden && isFew:
+		return []candidate{l.inParts(collectives, f, removed, ofStep)}
 	}
 	if needed {
 		c.Try += "; those of a layer's own data in chunks, beside its matrix products"
 	}
 	c.changes = nil
 	c.atMost = over.NS <= 0
-	stay := l.exposedAnyway(collectives)
+	counts := make(map[string]int64)
+	for _, o := range collectives.rows {
+		counts[l.transferName(o.Operation)] += o.Count
+	}
+	stay := links.StayExposed(counts)
 	ns := max(over.NS, hidden-hidden*stay/max(stay+1, ofStep))
 	exposed := l.by.CommunicationNS / l.devicesNum
 	c.saving = replay.Saving{
 		NS: ns, LowNS: over.LowNS, HighNS: min(removed.HighNS, max(ns, removed.NS, exposed)), Known: over.Known && removed.Known,
 	}
 	return []candidate{c}
+}
+
+// areReductions reports whether all of c reduce, as gradients are.
+func (l *list) areReductions(c *communications) bool {
+	return !slices.ContainsFunc(c.rows, func(o *profile.Operation) bool {
+		return !strings.Contains(strings.ToLower(l.transferName(o.Operation)), "reduce")
+	})
 }
 
 // hidesCollectives reports whether devices compute in a tenth of the time of their collectives.
@@ -303,80 +303,71 @@ func (l *list) hidesCollectives() bool {
 	return 10*hidden >= all && all > 0
 }
 
-// slowLink is the least part of a link's rate in a transfer bound by the link: real ones reach about linkShare.
-const (
-	slowLink  = 0.5
-	linkShare = 0.8
-	// collectiveLatency is the time of a small collective within a node, whatever the rate of its links.
-	collectiveLatency = 15e-6
-)
-
 // fasterLink returns the candidate of collectives that run beside the computation and take longer: they save what
-// transfers at the link's rate save. Without a rate, it is at most all of the time.
+// transfers at the link's rate save, and small ones in larger buckets. Without a rate, it is at most all of the time.
 func (l *list) fasterLink(collectives *communications, f Finding, removed replay.Saving) candidate {
-	f.Try = "find out which link they use (NCCL_DEBUG=INFO), and send fewer bytes, such as 32-bit gradients in bfloat16"
-	if c := l.Coverage; c != nil && c.WorldSize.Known && c.Ranks < c.WorldSize.V {
+	const slowest = 0.6 // real links reach 0.6 to 1 of their rate
+	u := l.links()
+	buckets := 1.0 // as a part of the collectives
+	switch c := l.Coverage; {
+	case f.Rule != "":
+		buckets = min(1, (float64(collectives.bytes)/links.Bucket+float64(l.rounds()*l.devicesNum))/float64(collectives.n))
+	case c != nil && c.WorldSize.Known && c.Ranks < c.WorldSize.V:
 		f.Try = "record all ranks, as waiting for a slower one looks the same; find out which link they use (NCCL_DEBUG=INFO)"
+	default:
+		f.Try = "find out which link they use (NCCL_DEBUG=INFO), and send fewer bytes, such as 32-bit gradients in bfloat16"
 	}
-	bus, link := l.busRate()
-	latency := l.latency()
-	if bus <= 0 || link <= 0 || bus > slowLink*link {
+	if !u.IsSlow() {
 		return candidate{Finding: f, saving: removed, atMost: true}
 	}
-	f.Text += fmt.Sprintf(" Their links carry %s/s of %s/s.", units.Bytes(int64(bus)), units.Bytes(int64(link)))
-	f.Evidence = append(f.Evidence, figure("rate of a link", bus, "B/s"), figure("peak of a link", link, "B/s"))
-	changes := collectives.changes(replay.Scale)
-	factor := func(share float64) float64 { return min(1, latency+bus/(share*link)) }
-	for i := range changes {
-		changes[i].Factor = factor(linkShare)
+	f.Text += fmt.Sprintf(" Their links carry %s/s of %s/s.", units.Bytes(int64(u.Rate)), units.Bytes(int64(u.Peak)))
+	f.Evidence = append(f.Evidence, figure("rate of a link", u.Rate, "B/s"), figure("peak of a link", u.Peak, "B/s"))
+	usual := u.Factor(links.Usual, buckets)
+	c := candidate{Finding: f, changes: collectives.changes(replay.Scale)}
+	for i := range c.changes {
+		c.changes[i].Factor = usual
 	}
-	c := candidate{Finding: f, changes: changes}
-	part := func(share float64) float64 { return (1 - factor(share)) / max(1e-9, 1-factor(linkShare)) }
-	if l.replay(&c.saving, changes) { // as real links reach 0.6 to 1 of their rate
-		c.saving.LowNS = min(c.saving.LowNS, int64(float64(c.saving.NS)*part(0.6)))
-		c.saving.HighNS = max(c.saving.HighNS, int64(float64(c.saving.NS)*part(1)))
+	if buckets < 1 { // the launches of most of them go, too
+		c.changes = collectives.changes(replay.Remove)
+		c.saving = removed
+		c.saving.NS -= int64(float64(removed.NS) * usual)
+	} else if !l.replay(&c.saving, c.changes) {
+		return c
+	}
+	part := func(share float64) int64 {
+		return int64(float64(c.saving.NS) * (1 - u.Factor(share, buckets)) / max(1e-9, 1-usual))
+	}
+	c.saving.LowNS = min(c.saving.LowNS, part(slowest))
+	c.saving.HighNS = max(c.saving.HighNS, part(1))
+	return c
+}
+
+// inParts returns the candidate of few reductions behind the backward pass: each runs as soon as the pass has computed its
+// gradients, a single one in parts. All but the last one hide behind the rest of the pass, if that takes as long.
+func (l *list) inParts(collectives *communications, f Finding, removed replay.Saving, ofStep int64) candidate {
+	const most, least = 16, 1 << 20 // bytes
+	n := ofStep
+	if ofStep == 1 {
+		n = most
+		if of := collectives.bytes / collectives.n; of > 0 {
+			n = min(n, max(2, of/least))
+		}
+		f.Try = fmt.Sprintf("reduce gradients in %d buckets, each as soon as the backward pass has it: all but the last hide", n)
+	}
+	c := candidate{Finding: f, changes: collectives.changes(replay.Parts)}
+	for i := range c.changes {
+		c.changes[i].Factor = float64(n)
+	}
+	if l.replay(&c.saving, c.changes) {
+		c.saving.LowNS = min(c.saving.LowNS, c.saving.NS/2) // transfers slow the computing down, and small ones are slower
+		c.saving.HighNS = max(c.saving.HighNS, removed.NS)
 	}
 	return c
 }
 
-// busRate returns the rate at which collectives use a link, and the link's own by the data sheet of the devices, 0 if
-// unknown. Between nodes, with more than eight devices, it is unknown.
-func (l *list) busRate() (bus, link float64) {
-	const ofNode = 8
-	if max(int64(len(l.Extent.Devices)), l.Coverage.WorldSize.V) > ofNode {
-		return 0, 0
-	}
-	var bytes, seconds float64
-	for i := range l.Collectives {
-		row := &l.Collectives[i]
-		if row.TransferNS.V > 0 && !row.BusBytesPerSecond.Known {
-			return 0, 0
-		}
-		seconds += float64(row.TransferNS.V) / 1e9
-		bytes += float64(row.TransferNS.V) / 1e9 * row.BusBytesPerSecond.V
-	}
-	return bytes / max(seconds, 1e-9), l.linkRate()
-}
-
-// latency returns the part of collectiveLatency in the transfers of collectives. The rest of them is bytes.
-func (l *list) latency() float64 {
-	var n, seconds float64
-	for i := range l.Collectives {
-		row := &l.Collectives[i]
-		n += float64(row.Count - row.Single)
-		seconds += float64(row.TransferNS.V) / 1e9
-	}
-	return min(1, n*collectiveLatency/max(seconds, 1e-9))
-}
-
-// linkRate returns the rate of the devices' links by their data sheets, the least one, 0 if unknown.
-func (l *list) linkRate() (link float64) {
-	for i := range l.Peaks {
-		if rate := l.Peaks[i].LinkBytesPerSecond; i == 0 || rate < link {
-			link = rate
-		}
-	}
-	return link
+// links returns the use of links by collectives.
+func (l *list) links() links.Use {
+	return links.Of(l.Collectives, l.Peaks, max(int64(len(l.Extent.Devices)), l.Coverage.WorldSize.V))
 }
 
 // transfersOf finds links between two ranks whose transfers take twice as long as on the median link, and last the
@@ -384,38 +375,18 @@ func (l *list) linkRate() (link float64) {
 // receive are no time of a link then.
 func (l *list) transfersOf() (all []candidate, known bool) {
 	const slower = 2
-	type pair struct {
-		ranks [2]int64
-		ns    []int64
-		bytes int64
-	}
 	if !l.knowsTransfers() {
 		return nil, false
 	}
-	f := l.Forest
-	byRanks := make(map[[2]int64]*pair)
-	var took []int64
-	for _, t := range l.pairs() {
-		ranks := [2]int64{min(t.From, t.To), max(t.From, t.To)}
-		p := order.At(byRanks, ranks)
-		p.ranks = ranks
-		took = append(took, max(0, f.End(t.Receive)-max(f.Start(t.Send), f.Start(t.Receive))))
-		p.ns = append(p.ns, took[len(took)-1])
-		if i, ok := trace.CollectiveOf(f.Collectives, t.Receive); ok {
-			p.bytes = max(p.bytes, f.Collectives[i].Bytes)
-		}
-	}
-	pairs := slices.SortedFunc(maps.Values(byRanks), func(a, b *pair) int {
-		return cmp.Or(cmp.Compare(sketch.Median(b.ns), sketch.Median(a.ns)), slices.Compare(a.ranks[:], b.ranks[:]))
-	})
+	pairs, took := links.Pairs(l.Forest, l.pairs())
 	middle := pairs[len(pairs)/2] // of two, the faster one
-	usual := sketch.Median(middle.ns)
+	usual := sketch.Median(middle.NS)
 	var changes []replay.Change
 	for _, p := range pairs[:min(len(pairs), maxChanges/2)] {
-		if ns := sketch.Median(p.ns); ns >= slower*max(1, usual) && p.bytes <= middle.bytes {
-			for i := range p.ranks {
+		if ns := sketch.Median(p.NS); ns >= slower*max(1, usual) && p.Bytes <= middle.Bytes {
+			for i := range p.Ranks {
 				changes = append(changes, replay.Change{
-					Kind: replay.Scale, Select: fmt.Sprintf("peer=%d,rank=%d", p.ranks[i], p.ranks[1-i]),
+					Kind: replay.Scale, Select: fmt.Sprintf("peer=%d,rank=%d", p.Ranks[i], p.Ranks[1-i]),
 					Factor: float64(usual) / float64(ns),
 				})
 			}
@@ -423,12 +394,12 @@ func (l *list) transfersOf() (all []candidate, known bool) {
 	}
 	where := Where{Section: "communication"}
 	if changes != nil {
-		of, ns := pairs[0], sketch.Median(pairs[0].ns)
+		of, ns := pairs[0], sketch.Median(pairs[0].NS)
 		slow := says(Operation, where,
 			"The link between ranks %d and %d is slow: a transfer takes %s, and %s on the median link.",
-			of.ranks[0], of.ranks[1], units.Duration(ns), units.Duration(usual))
+			of.Ranks[0], of.Ranks[1], units.Duration(ns), units.Duration(usual))
 		slow.Evidence = []Evidence{
-			times("transfers", int64(len(of.ns))), lasts("of this link", ns), lasts("of the median link", usual),
+			times("transfers", int64(len(of.NS))), lasts("of this link", ns), lasts("of the median link", usual),
 		}
 		slow.Try = "find out which way the data take between them (NCCL_DEBUG=INFO, nvidia-smi topo -m)"
 		all = append(all, candidate{Finding: slow, changes: changes})

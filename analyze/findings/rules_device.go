@@ -11,6 +11,7 @@ import (
 	"github.com/optrace/optrace/analyze/findings/internal/fusible"
 	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
 	"github.com/optrace/optrace/analyze/findings/internal/layers"
+	"github.com/optrace/optrace/analyze/findings/internal/links"
 	"github.com/optrace/optrace/analyze/internal/selection"
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
@@ -81,12 +82,12 @@ func (l *list) slowCopies() (all []candidate) {
 		all = append(all, candidate{Finding: f, changes: changes})
 	}
 	handOvers := copies.HandOvers(l.Forest)
-	link := cmp.Or(l.linkRate(), linkRate)
+	link := cmp.Or(links.Peak(l.Peaks), linkRate)
 	for _, o := range l.onDevices(op.KindMemory) {
 		isPageable := slices.ContainsFunc(pageable, func(p profile.Operation) bool { return p.Operation == o.Operation })
 		rate := float64(o.MemoryBytes.V) / float64(max(1, o.SumNS)) * 1e9
 		switch {
-		case strings.Contains(o.Operation, "PtoP") && rate > 0 && rate < slowLink*link:
+		case strings.Contains(o.Operation, "PtoP") && rate > 0 && rate < links.Slow*link:
 			f := says(&o, "%s between devices run at %s/s, and the link carries %s/s.", units.Plural(o.Count, "copy"),
 				units.Bytes(int64(rate)), units.Bytes(int64(link)))
 			f.Rule = "copy_overlap"
@@ -199,21 +200,9 @@ func (l *list) hasTensorCores() bool {
 }
 
 // unlike finds operations slower than others with names or paths equal up to one number, such as layer_05. Operations of
-// one number that are slower alike are one finding.
+// one number that are slower alike are one finding, the small ones too.
 func (l *list) unlike() (all []candidate) {
-	const near = 1.25
-	slow := slices.DeleteFunc(layers.Slower(l.Operations, l.Forest), func(s layers.Layer) bool {
-		return !l.byRequest && !l.enough(s.Excess()/l.devicesNum) // requests share a step
-	})
-	for len(slow) > 0 {
-		first := slow[0]
-		isOther := func(s layers.Layer) bool {
-			return s.Number != first.Number || s.Device != first.Device || s.Factor > near*first.Factor ||
-				first.Factor > near*s.Factor
-		}
-		of := slices.DeleteFunc(slices.Clone(slow), isOther)
-		slow = slices.DeleteFunc(slow, func(s layers.Layer) bool { return !isOther(s) })
-		of = of[:min(len(of), maxChanges/2)]
+	for _, of := range layers.Together(l.slowLayers(), maxChanges) {
 		var c candidate
 		var labels []string
 		var usual, n, more int64
@@ -229,14 +218,20 @@ func (l *list) unlike() (all []candidate) {
 			}
 			c.changes = append(c.changes, replay.Change{Kind: replay.Scale, Select: selects, Factor: 1 / s.Factor})
 		}
-		takes := " takes "
+		if !l.byRequest && !l.enough(more/l.devicesNum) { // requests share a step
+			continue
+		}
+		takes, most := " takes ", 3
 		if len(of) > 1 {
 			takes = " take "
 		}
+		if len(labels) > most {
+			labels = append(labels[:most-1], units.Plural(int64(len(of)-most+1), "other operation")+" of it")
+		}
 		evidence := c.Evidence
-		c.Finding = says(Operation, Where{Section: "operations", Operation: first.Row.Operation},
+		c.Finding = says(Operation, Where{Section: "operations", Operation: of[0].Row.Operation},
 			"%s%s%s, %s times the median of its %s like it.", strings.Join(labels, ", "), takes,
-			units.Duration(usual), ratio(first.Factor), units.Plural(int64(first.Like), "operation"))
+			units.Duration(usual), ratio(of[0].Factor), units.Plural(int64(of[0].Like), "operation"))
 		c.Evidence = append(evidence, times("calls", n))
 		c.Try = "compare its shapes, types and kernels with those of its like"
 		if !l.byRequest {
@@ -344,11 +339,18 @@ func (l *list) roofline(section, name string, r *work.Roofline) []candidate {
 	if r == nil || !r.Share.Known || r.Share.V >= near {
 		return nil
 	}
+	ns, bound, share := r.SumNS, int64(r.BoundNS), r.Share.V
+	if usual, least := selection.Usual(l.Forest, section == "operators", name); least > 0 { // slow calls have another cause
+		ns, bound, share = usual, least, float64(least)/float64(usual)
+	}
+	if share >= near {
+		return nil
+	}
 	f := says(Roofline, Where{Section: section, Operation: name},
-		"%s reaches %s of what its device can do, bound by %s.", l.named(name), units.Percent(r.Share.V), r.Bound)
-	f.Evidence = []Evidence{lasts("time", r.SumNS), lasts("least time by the peaks", int64(r.BoundNS))}
+		"%s reaches %s of what its device can do, bound by %s.", l.named(name), units.Percent(share), r.Bound)
+	f.Evidence = []Evidence{lasts("time", ns), lasts("least time by the peaks", bound)}
 	f.Try = "larger shapes, another layout or type, a fused kernel"
-	most := (r.SumNS - int64(r.BoundNS)) / max(1, int64(len(l.Extent.Devices)))
+	most := (ns - bound) / max(1, int64(len(l.Extent.Devices)))
 	c := candidate{Finding: f, changes: change(replay.Roofline, name), most: most, atMost: true, isGeneral: true}
 	var peak replay.Saving
 	if section == "operators" && l.Replay != nil && (!l.replay(&peak, c.changes) || 2*peak.NS < most) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/findings/internal/executions"
+	"github.com/optrace/optrace/analyze/findings/internal/uneven"
 	"github.com/optrace/optrace/analyze/internal/chance"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/internal/text/units"
@@ -35,7 +36,7 @@ func (l *list) replicas() (all []candidate) {
 			all += sum
 		}
 		at, p = chance.Largest(blocks)
-		return at, timesOthers(own[at], all, int64(len(of))), p
+		return at, uneven.Times(own[at], all, int64(len(of))), p
 	}
 	where := func(r *replay.Replica) Where { return whereDevice("balance", r.Key) }
 	label := func(r *replay.Replica) string {
@@ -44,7 +45,7 @@ func (l *list) replicas() (all []candidate) {
 		}
 		return l.label(r.Key)
 	}
-	if at, slower, p := sums(func(r *replay.Replica) *[16]int64 { return &r.Slower }); slower >= minRatio && p <= maxChance {
+	if at, slower, p := sums(func(r *replay.Replica) *[16]int64 { return &r.Slower }); slower >= uneven.Ratio && p <= maxChance {
 		r := &of[at]
 		others := units.Plural(int64(len(of)-1), "engine") + " like it for the same load"
 		if r.IsWorker {
@@ -60,7 +61,7 @@ func (l *list) replicas() (all []candidate) {
 		faster := replay.Change{Kind: replay.Scale, Select: selection, Factor: 1 / slower}
 		all = append(all, candidate{Finding: f, changes: []replay.Change{faster}})
 	}
-	if at, more, p := sums(func(r *replay.Replica) *[16]int64 { return &r.Requests }); more >= minRatio && p <= maxChance {
+	if at, more, p := sums(func(r *replay.Replica) *[16]int64 { return &r.Requests }); more >= uneven.Ratio && p <= maxChance {
 		r := &of[at]
 		f := says(Imbalance, where(r), "%s gets %s times as many requests as the %s like it, chance %s.", label(r), ratio(more),
 			units.Plural(int64(len(of)-1), "engine"), probability(p))
@@ -80,7 +81,7 @@ func (l *list) lastToAnswer() []candidate {
 		return nil
 	}
 	x := executions.LastOf(l.Forest)
-	if x == nil || x.Count < few || x.Times < minRatio || !l.enough(x.NS) {
+	if x == nil || x.Count < few || x.Times < uneven.Ratio || !l.enough(x.NS) {
 		return nil
 	}
 	f := says(Straggler, Where{Section: "critical_path", Operation: x.Span},
@@ -91,7 +92,7 @@ func (l *list) lastToAnswer() []candidate {
 		figure("times the others", x.Times, "ratio"),
 	}
 	f.Try = "compare its host, its load and its neighbours with those of the others"
-	if x.Work >= minRatio {
+	if x.Work >= uneven.Ratio {
 		f.Kind, f.Rule = Imbalance, "imbalance"
 		f.Evidence = append(f.Evidence, figure("times their output elements", x.Work, "ratio"))
 		f.Try = "divide its work: it has " + ratio(x.Work) + " times the output elements of the others"

@@ -1,6 +1,7 @@
 package findings_test
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -105,6 +106,33 @@ func TestSlowCallsComeBeforeTheRoofline(t *testing.T) {
 		rules = append(rules, f.Rule)
 	}
 	check.Equal(t, "", []string{"bound", "uneven_calls", "roofline"}, rules)
+}
+
+// A layer that is slow says nothing about the products of the others: without it they are near their peak.
+func TestASlowLayerIsNoRoofline(t *testing.T) {
+	for slow, want := range map[int64][]string{6: {"bound", "unlike"}, 1: {"bound"}} {
+		var r run
+		for i := range int64(40) {
+			const ns = 10_000
+			layer := i % 8
+			e := r.product("gemm", 8<<20, ns)
+			e.Path = fmt.Sprintf("layer_%02d", layer)
+			e.DType = op.BF16
+			e.Duration = 300_000
+			if layer == 5 {
+				e.Duration *= slow
+			}
+			r.free += e.Duration - ns
+		}
+		var rules []string
+		for _, f := range foundOn(t, "nvidia-a100-sxm-80gb", r.records...) {
+			rules = append(rules, f.Rule)
+			if f.Rule == "unlike" {
+				check.Equal(t, "saved", 5*5*300_000, f.SavedNS.V)
+			}
+		}
+		check.Equal(t, fmt.Sprint(slow, " times as long"), want, rules)
+	}
 }
 
 // Each rule finds what it is for, and not what speaks against it.

@@ -3,6 +3,7 @@ package replay
 import (
 	"math"
 
+	"github.com/optrace/optrace/analyze/internal/backward"
 	"github.com/optrace/optrace/analyze/internal/schedule"
 	"github.com/optrace/optrace/analyze/internal/selection"
 	"github.com/optrace/optrace/analyze/internal/serving"
@@ -76,6 +77,8 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 		})
 	case Overlap:
 		g.overlap(s, v)
+	case Parts:
+		g.inParts(s, v, max(1, int64(c.Factor)))
 	case NoWait:
 		g.noWait(s, v)
 	case Balance:
@@ -197,7 +200,7 @@ func (g *Graph) isBeforeExecution(e edge) bool {
 // usual time between two executions, or between the passes of one.
 func (g *Graph) shortenPauses(v *variant) int64 {
 	const long, longer = 100 * microsecond, 8
-	usual := make(times, long+1)
+	usual := make(sketch.Counts, long+1)
 	usual[usualHost]++
 	var pauses []int32
 	const (
@@ -245,7 +248,7 @@ func (g *Graph) shortenPauses(v *variant) int64 {
 			pauses = append(pauses, e.index)
 		}
 	}
-	median := usual.median(1, usualHost)
+	median := usual.Median(1, usualHost)
 	for _, e := range pauses {
 		v.Set(e, median)
 	}
@@ -336,13 +339,13 @@ func (g *Graph) isGap(e edge) bool {
 // usualGap returns the usual time of the host before an operation without a launch, 0 if pauses are usual.
 func (g *Graph) usualGap() int64 {
 	const least = 5
-	gaps := make(times, silent)
+	gaps := make(sketch.Counts, silent)
 	for e := range g.g.owned(isRow) {
 		if lag := g.g.Lag(e.index); lag > 0 && lag < silent && g.isGap(e) {
 			gaps[lag]++
 		}
 	}
-	return gaps.median(least, 0)
+	return gaps.Median(least, 0)
 }
 
 // pause is the least factor by which a pause before a launch exceeds the usual time. It stays without the operation.
@@ -410,6 +413,40 @@ func (g *Graph) overlap(s *selection.Set, v *variant) {
 			v.More[e.to>>1] = append(v.More[e.to>>1], schedule.Further{
 				From: g.end[r], Lag: min(g.g.Lag(e.index), usualOverlap), Kind: onStream,
 			})
+		}
+	}
+}
+
+// inParts divides the collectives behind each backward pass into n equal parts. Each waits for the operation of the pass at
+// whose end as much of its work is done, and for the parts before: the first collective begins with the last part, once the
+// others are over.
+func (g *Graph) inParts(s *selection.Set, v *variant, n int64) {
+	passes := backward.Find(g.forest, s.HasRow)
+	divided := &selection.Set{Rows: make([]bool, g.forest.Len())}
+	for i := range passes {
+		for _, r := range passes[i].Collectives {
+			divided.Add(r, g.begin[r] != none)
+		}
+	}
+	s.Count = divided.Count
+	took := make(map[int32]int64)
+	g.limit(divided, v, func(r int32, ns int64) int64 {
+		took[r] += ns
+		return ns / n
+	})
+	for i := range passes {
+		p := &passes[i]
+		whole := int64(0)
+		for _, r := range p.Collectives {
+			whole += took[r]
+		}
+		for k := int64(1); k < n; k++ {
+			ready := p.Ready(float64(k) / float64(n))
+			if first := g.begin[p.Collectives[0]]; first != none && g.begin[ready] != none {
+				v.More[first>>1] = append(v.More[first>>1], schedule.Further{
+					From: g.end[ready], Lag: whole * (n - k) / n, Kind: ofCollective,
+				})
+			}
 		}
 	}
 }

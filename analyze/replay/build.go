@@ -6,6 +6,7 @@ import (
 	"sort"
 	"sync"
 
+	"github.com/optrace/optrace/analyze/internal/drivers"
 	"github.com/optrace/optrace/analyze/internal/loops"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/schedule"
@@ -51,6 +52,7 @@ type builder struct {
 	laneOfProcess []int32         // without a thread, or none
 	lanePoints    [][]int32       // by lane and time
 	laneByRow     []int32         // of the host of each row, or none
+	drivers       []int32         // as in [drivers.Of]
 	below         map[int32]int32 // the first operation with a thread below each row
 	launch        []int32         // the event of each row's launch, or none
 	calls         []int32         // events beside operations
@@ -92,6 +94,7 @@ func (g *Graph) complete() {
 		handed: make(map[int32]int32),
 	}
 	b.findBelow()
+	b.drivers = drivers.Of(b.forest, b.process)
 	b.collect()
 	b.addOps()
 	b.host()
@@ -144,7 +147,7 @@ func (b *builder) laneOf(r int32) int32 {
 	if b.laneByRow[r] != none {
 		return b.laneByRow[r]
 	}
-	l := lane{b.process[r], b.forest.Names.Threads.Values[b.forest.Thread(r)], ofProcess}
+	l := lane{b.process[r], b.forest.Names.Threads.Values[b.forest.Thread(r)], ofProcess, 0}
 	above := b.forest.Tree.Parent[r]
 	if b.isOnDevice(r) && !b.forest.Has(r, trace.FlagLaunch) && above != trace.NoRow && b.forest.Thread(above) == 0 &&
 		!b.loops[l.process] { // the span above has the host's time around it
@@ -159,7 +162,10 @@ func (b *builder) laneOf(r int32) int32 {
 	case !b.forest.Has(r, trace.FlagOp):
 		l.thread = b.threadOf(r)
 	}
-	if l.thread == noThread && l.root == ofProcess {
+	if b.drivers != nil && l.thread == noThread && l.root == ofProcess {
+		l.device = b.drivers[r]
+	}
+	if l.thread == noThread && l.root == ofProcess && l.device == 0 {
 		if b.laneOfProcess[l.process] == none {
 			b.laneOfProcess[l.process] = b.lanes.ID(l)
 		}
@@ -254,7 +260,7 @@ func (b *builder) collect() {
 			continue
 		}
 		b.origin = min(b.origin, c.Start)
-		l := lane{p, noThread, ofProcess}
+		l := lane{p, noThread, ofProcess, 0}
 		if c.Thread.Known {
 			l.thread = c.Thread.V
 		}

@@ -28,6 +28,9 @@ const (
 	Rate Kind = "rate"
 	// Overlap puts collectives on a stream of their own: they wait for the work launched before them alone.
 	Overlap Kind = "overlap"
+	// Parts divides collectives into Factor equal parts, written parts=8. A part starts as soon as the backward pass in front
+	// has done as much of its work.
+	Parts Kind = "parts"
 	// NoWait lets the host go on in the calls of a name, or in blocking copies.
 	NoWait Kind = "nowait"
 	// Balance gives each device the mean of their work, by operation and step, or replicas the same number of
@@ -63,7 +66,8 @@ const EvenRequests = "requests"
 type Change struct {
 	Kind   Kind   `json:"change"`
 	Select string `json:"select"`
-	// Factor is that of Scale and Host, bytes per second of Rate, tokens of Chunk, the number of Replicas, or ns of Window.
+	// Factor is that of Scale and Host, bytes per second of Rate, tokens of Chunk, the number of Replicas or Parts, or ns of
+	// Window.
 	Factor float64 `json:"factor,omitzero"`
 }
 
@@ -86,13 +90,15 @@ func (c Change) String() string {
 		return fmt.Sprintf("window=%v", time.Duration(c.Factor))
 	case Rate:
 		return fmt.Sprintf("rate=%gGB/s %s", c.Factor/1e9, c.Select)
+	case Parts:
+		return fmt.Sprintf("parts=%g %s", c.Factor, c.Select)
 	}
 	return string(c.Kind) + " " + c.Select
 }
 
 var errWhat = errors.New("a change is WHAT SELECT, such as \"0.5x matmul\"; WHAT is a factor such as 0.5x, remove, " +
-	"typical, roofline, rate=25GB/s, overlap, nowait, balance, fuse, host, pauses, warm, early, chunk=64, replicas=2, " +
-	"window=2ms or without")
+	"typical, roofline, rate=25GB/s, overlap, parts=8, nowait, balance, fuse, host, pauses, warm, early, chunk=64, " +
+	"replicas=2, window=2ms or without")
 
 // Runs of operations of a stream, for [Fuse].
 const (
@@ -110,6 +116,7 @@ func Parse(text string) (c Change, err error) {
 	tokens, isChunk := strings.CutPrefix(what, "chunk=")
 	engines, isReplicas := strings.CutPrefix(what, "replicas=")
 	window, isWindow := strings.CutPrefix(what, "window=")
+	parts, isParts := strings.CutPrefix(what, "parts=")
 	switch {
 	case isWindow:
 		c.Kind = Window
@@ -122,6 +129,12 @@ func Parse(text string) (c Change, err error) {
 	case isRate:
 		c.Kind = Rate
 		c.Factor, err = units.ParseRate(rate)
+	case isParts:
+		c.Kind = Parts
+		n, notNumber := strconv.Atoi(parts)
+		if c.Factor = float64(n); notNumber != nil || n < 2 || n > 1000 {
+			err = fmt.Errorf("%q is no number of parts from 2 to 1000, such as parts=8", text)
+		}
 	case isReplicas:
 		c.Kind = Replicas
 		n, notNumber := strconv.Atoi(engines)

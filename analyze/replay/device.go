@@ -11,6 +11,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/schedule"
 	"github.com/optrace/optrace/analyze/internal/selection"
+	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
@@ -120,10 +121,10 @@ const (
 // dependency.
 func (b *builder) findUsual(p *devicePlan) {
 	f := b.forest
-	var all [2][numClasses]times
+	var all [2][numClasses]sketch.Counts
 	for side := range all {
 		for c := range all[side] {
-			all[side][c] = make(times, soonAfterLaunch)
+			all[side][c] = make(sketch.Counts, soonAfterLaunch)
 		}
 	}
 	for i, r := range b.ops {
@@ -144,30 +145,9 @@ func (b *builder) findUsual(p *devicePlan) {
 	}
 	for side, other := range [2]int64{microsecond, 5 * microsecond} {
 		for c := range numClasses {
-			p.usual[side][c] = all[side][c].median(5, other)
+			p.usual[side][c] = all[side][c].Median(5, other)
 		}
 	}
-}
-
-// times counts times by ns, up to its length.
-type times []int32
-
-// median returns the median of at least so many times, otherwise other.
-func (t times) median(least int32, other int64) int64 {
-	n := int32(0)
-	for _, count := range t {
-		n += count
-	}
-	if n < least {
-		return other
-	}
-	left := n / 2
-	for ns, count := range t {
-		if left -= count; left < 0 {
-			return int64(ns)
-		}
-	}
-	return other
 }
 
 // addStart adds the edges to the start of operation i.
@@ -192,6 +172,11 @@ func (b *builder) addStart(p *devicePlan, marked *streamWaits, i int, r int32) {
 		add(b.events[l].begin, p.usual[1][c], afterLaunch)
 	} else {
 		host := b.latest(b.laneOf(r), at)
+		if of := b.laneOfProcess[b.process[r]]; b.lanes.Values[b.laneOf(r)].device != 0 && of != none {
+			if other := b.latest(of, at); other != none && (host == none || b.g.At(other) > b.g.At(host)) {
+				host = other
+			}
+		}
 		if after := b.lastExecution(r, at); after != none && (host == none || b.g.At(after) > b.g.At(host)) {
 			host = after
 		}
@@ -248,7 +233,7 @@ func (b *builder) overlaps(before, r int32) bool {
 func (b *builder) reach(c *candidate, at int64) int64 { return min(at, b.g.At(c.point)+c.usual) }
 
 // endedBefore returns the last operation on another stream of the process to end before the start of r, at most
-// 50 µs before, or none. Operations of other requests end then by chance.
+// 50 µs before, or none. Operations of other requests, or of other threads, end then by chance.
 func (p *devicePlan) endedBefore(b *builder, r int32) int32 {
 	f := b.forest
 	if p.byEnd == nil {
@@ -262,7 +247,8 @@ func (p *devicePlan) endedBefore(b *builder, r int32) int32 {
 	i := sort.Search(len(rows), func(i int) bool { return f.End(rows[i]) > start })
 	for i--; i >= 0 && f.End(rows[i]) >= start-longestWindow; i-- {
 		isSame := b.loops[b.process[r]] || b.rows.Owner[rows[i]] == b.rows.Owner[r]
-		if rows[i] != r && isSame && f.DeviceStreamOf(rows[i]) != f.DeviceStreamOf(r) {
+		isOther := b.drivers != nil && b.drivers[rows[i]] != b.drivers[r]
+		if rows[i] != r && isSame && !isOther && f.DeviceStreamOf(rows[i]) != f.DeviceStreamOf(r) {
 			return rows[i]
 		}
 	}
@@ -363,14 +349,19 @@ func (g *Graph) fuse(text string, v *variant) (int64, error) {
 		}
 	}
 	s := &selection.Set{Rows: make([]bool, f.Len())}
+	joins := make(map[int32]bool) // an operation behind the same, or elementwise ones behind each other: one kernel
+	isElementwise := func(r int32) bool { return selection.IsElementwise(f.RowName(r)) }
 	n := int64(0)
 	for run := range selection.Runs(f, g.ops(), length) {
 		stays := run[0]
 		if text == Elementwise {
 			stays = slices.MaxFunc(run, func(a, b int32) int { return cmp.Compare(f.Duration(a), f.Duration(b)) })
 		}
-		for _, r := range run {
+		for i, r := range run {
 			s.Rows[r] = r != stays
+			if text == ShortRuns && i > 0 {
+				joins[r] = f.Name(r) == f.Name(run[i-1]) || isElementwise(run[i-1]) && isElementwise(r)
+			}
 		}
 		n++
 	}
@@ -384,14 +375,18 @@ func (g *Graph) fuse(text string, v *variant) (int64, error) {
 		case afterLaunch:
 			v.Set(e.index, dropped)
 		case own:
-			switch text {
-			case Elementwise: // it reads and writes once
+			switch {
+			case text == Elementwise: // it reads and writes once
 				v.Set(e.index, 0)
-			case ShortRuns:
+			case joins[e.owner]:
 				v.Set(e.index, max(0, v.Lag(e.index)-emptyKernel))
 			}
 		default:
-			v.Set(e.index, min(v.Lag(e.index), 0))
+			most := int64(0)
+			if text == ShortRuns && e.kind == onStream && !joins[e.owner] { // as in a graph
+				most = usualOverlap
+			}
+			v.Set(e.index, min(v.Lag(e.index), most))
 		}
 	}
 	g.joinGaps(s, v)

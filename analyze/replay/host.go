@@ -27,6 +27,7 @@ type lane struct {
 	process int32
 	thread  int64 // its id, or noThread
 	root    int32 // the request
+	device  int32 // of a thread that drives it, as in [drivers.Of]
 }
 
 // The roots of lanes without a request.
@@ -220,23 +221,25 @@ func (b *builder) addLane(l int32, events []int32) {
 	from := b.g.Nodes()
 	var tracks []track
 	before := none // the launch before
+	var called [2]int64
 	for n, i := range events {
 		e := &b.events[i]
-		if e.launch && before != none && b.events[before].start == e.start && b.events[before].end == e.end {
+		if e.launch && before != none && called == [2]int64{e.start, e.end} {
 			e.same = before
 			continue
 		}
+		if e.launch {
+			before = i
+			called = [2]int64{e.start, e.end}
+		}
 		t := b.trackFor(&tracks, e)
+		b.startAfter(t, e)
 		e.begin = b.put(t, e.start)
 		if e.launch && e.start == e.end {
 			e.at = e.begin
-			before = i
 			continue
 		}
 		t.open.Push(open{e.end, n, i})
-		if e.launch {
-			before = i
-		}
 	}
 	for i := range tracks {
 		b.closeUntil(&tracks[i], 1<<62)
@@ -279,6 +282,18 @@ func (b *builder) closeUntil(t *track, until int64) {
 		e := &b.events[t.open.Top().event]
 		e.at = b.put(t, e.end)
 		t.open.Pop()
+	}
+}
+
+// startAfter lets e start after the events that it overlaps by rounded times, and does not nest in.
+func (b *builder) startAfter(t *track, e *event) {
+	for len(t.open.Items) > 0 && t.open.Top().end < e.end && t.open.Top().end-e.start <= microsecond {
+		e.start = t.open.Top().end
+		b.closeUntil(t, e.start)
+	}
+	if t.last != none { // it begins with an event that starts after another one
+		e.start = max(e.start, b.g.At(t.last))
+		e.end = max(e.end, e.start)
 	}
 }
 
@@ -399,7 +414,8 @@ func (b *builder) trees() {
 }
 
 // calledInTurn returns, for each span without a thread, the last to end before it of the spans beside it that are in another
-// process: calls of other services, one after the other.
+// process: calls of other services, one after the other. Of a thread that drives a device, it is what ends before it without
+// work of a device, such as reading the input.
 func (b *builder) calledInTurn() map[int32]int32 {
 	f := b.forest
 	follows := make(map[int32]int32)
@@ -425,7 +441,8 @@ func (b *builder) calledInTurn() map[int32]int32 {
 				continue
 			}
 			before := byEnd[ended-1]
-			if before != r && b.lanes.Values[b.laneOf(before)].process != b.lanes.Values[b.laneOf(r)].process {
+			its, own := b.lanes.Values[b.laneOf(before)], b.lanes.Values[b.laneOf(r)]
+			if before != r && (its.process != own.process || its.device == 0 && own.device != 0) {
 				follows[r] = before
 			}
 		}

@@ -69,8 +69,8 @@ func TestCallsBehindTheRun(t *testing.T) {
 
 // An operation of the host that synchronizes ends after the work of the device.
 func TestAHostsOperationWaitsForTheDevice(t *testing.T) {
-	g := recordedOf(timed{"matmul", 0, 1_000, 2_000, 50_000}, timed{"deviceSynchronize", op.SideHost, -1, 3_000, 50_000},
-		timed{"prepare", op.SideHost, -1, 53_000, 47_000})
+	g := recordedOf(timed{"matmul", 0, 1_000, 2_000, 50_000},
+		timed{"deviceSynchronize", op.SideHost, -1, 3_000, 50_000}, timed{"prepare", op.SideHost, -1, 53_000, 47_000})
 	check.Equal(t, "saved by half of the operation", int64(25*ms), saved(t, g, "0.5x matmul"))
 	const usual = 10_000 // after the last operation
 	check.Equal(t, "saved without the wait", int64(48*ms-usual), saved(t, g, "nowait deviceSynchronize"))
@@ -243,6 +243,36 @@ func TestAFusedRunTakesTheTimeBetweenItsLaunches(t *testing.T) {
 	}
 	g := hostedBy(nil, append(ops, timed{"matmul", 0, 1_000, 1_003, 100})...)
 	check.Equal(t, "saved", int64(49*20_000), saved(t, g, "fuse short"))
+}
+
+// Short operations run as a graph: each keeps its time, and a microsecond before it. Elementwise ones behind each other,
+// and the same ones, become one kernel, as long as all of them without the empty kernels.
+func TestShortOperationsRunAsAGraph(t *testing.T) {
+	const us = 1_000
+	for _, test := range []struct {
+		names []string
+		want  int64 // µs of four operations, each 5 µs and 10 µs later on the device
+	}{
+		{[]string{"norm", "gather", "rotary", "cache"}, 4 * (5 + 1)},
+		{[]string{"norm", "add", "mul", "gather"}, 4*(5+1) - (1 + 2)},
+		{[]string{"add", "mul", "gelu", "gather"}, 4*(5+1) - 2*(1+2)},
+		{[]string{"tiny"}, 4 * (5 - 2)},
+	} {
+		f := trace.New()
+		const rounds = 50
+		for i := range int64(4 * rounds) {
+			f.Add(op.Record{Entry: &op.Entry{
+				Operation: test.names[int(i)%len(test.names)], Kind: op.KindCompute, DeviceID: "cuda:0",
+				Stream: op.Known(int64(7)), Launch: op.Known(1e18 - 1_000*us + i),
+				Start: op.Known(1e18 + i*15*us), Duration: 5 * us,
+			}})
+		}
+		ns := saved(t, replay.New(f), "fuse short")
+		left := rounds*60*us - ns - 10*us // the last one ends before its gap
+		if off := left - rounds*test.want*us; max(off, -off) > 20*us {
+			t.Errorf("%v: %d µs are left of each round, want %d", test.names, left/rounds/us, test.want)
+		}
+	}
 }
 
 // Of a step, what follows the last collective needs the results of all.

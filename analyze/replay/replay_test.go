@@ -167,6 +167,7 @@ func TestParse(t *testing.T) {
 		"chunk=64":                    {Kind: replay.Chunk, Factor: 64},
 		"replicas=2":                  {Kind: replay.Replicas, Factor: 2},
 		"balance device=cuda:*":       {Kind: replay.Balance, Select: "device=cuda:*"},
+		"parts=8 kind=collective":     {Kind: replay.Parts, Select: "kind=collective", Factor: 8},
 	} {
 		got := parse(t, text)
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -179,6 +180,7 @@ func TestParse(t *testing.T) {
 	for _, text := range []string{
 		"", "matmul", "0.5 matmul", "remove", "-1x matmul", "rate=fast copy", "host", "without 7", "fuse matmul", "NaNx matmul",
 		"chunk=0", "chunk=64 matmul", "chunk 64", "replicas=1", "replicas=1.5", "replicas=2 mlp",
+		"parts=1 all_reduce", "parts=x all_reduce", "parts=8",
 	} {
 		if c, err := replay.Parse(text); err == nil {
 			t.Errorf("%q is read as %v", text, c)
@@ -195,8 +197,9 @@ func TestASilentThreadGoesOnAfterAnother(t *testing.T) {
 	}{{"forward", 1, 0, 1_000}, {"backward", 2, 1_000, 9_000}, {"optimizer", 1, 9_010, 10_000}} {
 		const origin = 1_700_000_000_000_000_000
 		f.Add(op.Record{Entry: &op.Entry{
-			Operation: o.name, Side: op.SideHost, Start: op.Known(origin + o.start*1_000), Duration: (o.end - o.start) * 1_000,
-			Attrs: []op.Attr{{Key: "thread.id", Type: op.AttrInt, Value: strconv.FormatInt(o.thread, 10)}},
+			Operation: o.name, Side: op.SideHost, Start: op.Known(origin + o.start*1_000),
+			Duration: (o.end - o.start) * 1_000,
+			Attrs:    []op.Attr{{Key: "thread.id", Type: op.AttrInt, Value: strconv.FormatInt(o.thread, 10)}},
 		}})
 	}
 	check.Equal(t, "saved", int64(4*ms), saved(t, replay.New(f), "0.5x backward"))

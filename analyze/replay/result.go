@@ -224,8 +224,8 @@ func (g *Graph) ops() []int32 { return g.g.owner[:g.g.Owned()] }
 // spreads are the shares of a gain by which it may be wrong, because a change cannot know how fast the changed
 // operations would be.
 var spreads = map[Kind]float64{
-	Scale: 0.05, Typical: 0.1, Roofline: 0.3, Rate: 0.15, Overlap: 0.3, Balance: 0.25, Fuse: 0.3, Host: 0.1, Without: 0.1,
-	Chunk: 0.2, Replicas: 0.2, Window: 0.1,
+	Scale: 0.05, Typical: 0.1, Roofline: 0.3, Rate: 0.15, Overlap: 0.3, Parts: 0.3, Balance: 0.25, Fuse: 0.3, Host: 0.1,
+	Without: 0.1, Chunk: 0.2, Replicas: 0.2, Window: 0.1,
 }
 
 // spreadFormed is the possible error of a gain from batches formed again, as its share.

@@ -192,3 +192,37 @@ func TestCallsOfServicesFollowEachOther(t *testing.T) {
 		check.Equal(t, "ns saved by "+name, 13*ms, r.Run.NS-r.Run.ReplayedNS)
 	}
 }
+
+// Times rounded apart make calls of a thread overlap. The next call waits for the copy of the one before nevertheless.
+func TestCallsOverlapByRoundedTimes(t *testing.T) {
+	const copies = 6
+	for _, overlap := range []int64{0, 1, 400, 1_000} { // ns
+		p := threads{forest: trace.New()}
+		for i := range int64(copies) {
+			at := i * 5_000
+			p.add(&op.Entry{
+				Operation: "Memcpy HtoD (Pageable -> Device)", Kind: op.KindMemory, DeviceID: "cuda:0",
+				Stream: op.Known(int64(7)), Launch: op.Known(1e18 + at*1_000),
+				Attrs: []op.Attr{{
+					Key: "tensor.launch.duration", Type: op.AttrInt, Value: strconv.FormatInt(2_005_000+overlap, 10),
+				}},
+			}, 1, at+10, 1_990)
+			p.forest.Add(op.Record{Call: &op.Entry{
+				Operation: "cudaStreamSynchronize", Start: op.Known(1e18 + (at+2_005)*1_000), Duration: 5_000,
+				Attrs: []op.Attr{{Key: "thread.id", Type: op.AttrInt, Value: "1"}},
+			}})
+			p.launch("gemm", 1, 7, at+2_010, at+2_020, 2_900)
+			p.forest.Add(op.Record{Call: &op.Entry{
+				Operation: "cudaStreamSynchronize", Start: op.Known(1e18 + (at+2_021)*1_000), Duration: 2_970_000,
+				Attrs: []op.Attr{{Key: "thread.id", Type: op.AttrInt, Value: "1"}},
+			}})
+		}
+		g := replay.New(p.forest)
+		if points, moved := g.Differences(); moved != 0 {
+			t.Errorf("an overlap of %d ns: %d of %d points moved", overlap, moved, points)
+		}
+		if ns := saved(t, g, "0.5x Memcpy HtoD (Pageable -> Device)"); ns != copies*1_990_000/2 {
+			t.Errorf("an overlap of %d ns: saved %d ns", overlap, ns)
+		}
+	}
+}

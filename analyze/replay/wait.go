@@ -7,6 +7,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/schedule"
+	"github.com/optrace/optrace/analyze/replay/internal/queue"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/op"
@@ -309,59 +310,14 @@ func (b *builder) copied(r int32) int32 {
 // fullQueues lets launches wait for the end of an old operation where about a thousand are launched and not ended.
 func (b *builder) fullQueues() {
 	for _, rows := range b.launched {
-		if len(rows) < fullQueue {
-			continue
+		launches := make([]queue.Launch, len(rows))
+		for i, r := range rows {
+			launches[i] = queue.Launch{Start: b.launchOf(r), End: b.events[b.launch[r]].end, Done: b.endOf(r)}
 		}
-		byEnd := slices.Clone(rows)
-		order.Rows(byEnd, b.forest.End, b.forest.CompareStart)
-		b.fullQueue(rows, byEnd)
-	}
-}
-
-// Figures of a full queue: the operations in it at least, and the launches that must have waited.
-const (
-	fullQueue   = 900
-	nearlyFull  = 30
-	longLaunch  = 100 * microsecond
-	heldAtLeast = 10
-)
-
-func (b *builder) fullQueue(rows, byEnd []int32) {
-	depth := make([]int, len(rows))
-	most := 0
-	ended := 0
-	for i, r := range rows {
-		for ended < len(byEnd) && b.endOf(byEnd[ended]) <= b.launchOf(r) {
-			ended++
-		}
-		depth[i] = i - ended
-		most = max(most, depth[i])
-	}
-	if most < fullQueue {
-		return
-	}
-	held := make([]bool, len(rows))
-	var back []int
-	for i, r := range rows {
-		l := &b.events[b.launch[r]]
-		if depth[i] > most-nearlyFull && l.end-l.start > longLaunch {
-			held[i] = true
-			back = append(back, i-firstAfter(byEnd, l.end, b.endOf))
-		}
-	}
-	if len(back) < heldAtLeast {
-		return
-	}
-	slices.Sort(back)
-	behind := back[len(back)/2]
-	for i, r := range rows {
-		l := &b.events[b.launch[r]]
-		k := i - behind - 1
-		if held[i] {
-			k = firstAfter(byEnd, l.end, b.endOf) - 1
-		}
-		if k >= 0 && l.same == none && b.endOf(byEnd[k]) <= l.end {
-			b.wait(l.at, b.end[byEnd[k]], ownOfCall, whileHeld)
+		for _, w := range queue.Full(launches) {
+			if l := &b.events[b.launch[rows[w.Launch]]]; l.same == none {
+				b.wait(l.at, b.end[rows[w.For]], ownOfCall, whileHeld)
+			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/selection"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 )
@@ -42,5 +43,44 @@ func TestAFusedKernelReadsAndWritesItsDataOnce(t *testing.T) {
 			got = append(got, [3]int64{(ns - empty) / us, (least - empty) / us, tensors})
 		}
 		check.Equal(t, "runs", test.want, got)
+	}
+}
+
+// What a few calls take beyond their like does not count against an operation. Half of the calls, or calls of other
+// work, do.
+func TestTheUsualTimeIsWithoutSlowCalls(t *testing.T) {
+	const us = 1_000
+	for _, test := range []struct {
+		name     string
+		us       []int64 // of the calls, in turn
+		rows     []int64 // of their product
+		operator bool
+		want     int64 // µs, of twelve calls
+	}{
+		{"equal calls", []int64{100}, []int64{64}, false, 1200},
+		{"one of six slow", []int64{100, 100, 100, 100, 100, 800}, []int64{64}, true, 1200}, // as one layer
+		{"a bit slower", []int64{100, 100, 150}, []int64{64}, false, 1400},
+		{"most are slow", []int64{100, 400, 400}, []int64{64}, false, 3600},
+		{"more work", []int64{100, 400}, []int64{64, 256}, false, 3000},
+	} {
+		f := trace.New()
+		sum := int64(0)
+		for i := range 12 {
+			rows := test.rows[i%len(test.rows)]
+			sum += rows
+			const psPerRow = 1_000_000
+			f.AddOp(&op.Entry{
+				Operation: "gemm", Kind: op.KindCompute, DeviceID: "cuda:0", LaunchedBy: "aten::mm",
+				Start: op.Known(int64(i) * 1_000_000), Duration: test.us[i%len(test.us)] * us,
+			}, work.Work{Flops: rows, Bound: rows * psPerRow})
+		}
+		f.Build()
+		name := "gemm"
+		if test.operator {
+			name = "aten::mm"
+		}
+		ns, bound := selection.Usual(f, test.operator, name)
+		check.Equal(t, test.name, test.want*us, ns)
+		check.Equal(t, test.name+", at the peak", 1000*sum, bound)
 	}
 }

@@ -37,16 +37,36 @@ func (l *Layer) Usual() float64 { return cmp.Or(l.Row.P50NS.V, l.Row.MeanNS) }
 // Excess returns by how much all calls usually exceed the median, in ns.
 func (l *Layer) Excess() int64 { return int64(l.Usual()-float64(l.Median)) * l.Row.Count }
 
-// Selects returns the selection of a replay.
+// Selects returns the selection of a replay. Names of kernels have commas, as templates do.
 func (l *Layer) Selects() string {
-	text := l.Row.Operation
-	if l.Path != "" {
-		text = "operation=" + text + ",path=" + l.Path
+	if l.Path == "" {
+		return l.Row.Operation
 	}
+	value := func(text string) string { return strings.ReplaceAll(text, ",", "*") }
+	text := "operation=" + value(l.Row.Operation) + ",path=" + value(l.Path)
 	if l.Phase != "" {
-		text += ",phase=" + l.Phase
+		text += ",phase=" + value(l.Phase)
 	}
 	return text
+}
+
+// Together returns the layers of one number, and of one device, that are slower alike, the most excess first, and of these
+// at most so many.
+func Together(slow []Layer, most int) (all [][]Layer) {
+	const near = 1.25
+	slow = slices.Clone(slow)
+	slices.SortStableFunc(slow, func(a, b Layer) int { return cmp.Compare(b.Excess(), a.Excess()) })
+	for len(slow) > 0 {
+		first := slow[0]
+		isOther := func(s Layer) bool {
+			return s.Number != first.Number || s.Device != first.Device || s.Factor > near*first.Factor ||
+				first.Factor > near*s.Factor
+		}
+		of := slices.DeleteFunc(slices.Clone(slow), isOther)
+		slow = slices.DeleteFunc(slow, func(s Layer) bool { return !isOther(s) })
+		all = append(all, of[:min(len(of), most)])
+	}
+	return all
 }
 
 // Slower returns the operations of layers that take longer than those of the other layers: on all devices, or on some only.
@@ -158,7 +178,7 @@ func ofPaths(f *trace.Forest, add func(family string, l Layer)) {
 		isLittle := at != whole && (devices[whole] < 2 || len(all[at].durations) < enough)
 		name, path, phase := f.Names.Operations.Values[at.name], f.Names.Paths.Values[at.path], phases.Values[at.phase]
 		family, number, isLayer := trace.LayerOf(path)
-		if !isLayer || isLittle || strings.ContainsAny(name+path+phase, ",=*") {
+		if !isLayer || isLittle {
 			continue
 		}
 		l := Layer{Number: number, Row: all[at].operation(), Path: path, Phase: phase, Device: at.device, devices: devices[whole]}
