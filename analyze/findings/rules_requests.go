@@ -240,7 +240,7 @@ func (l *list) findEngineHost() []candidate {
 		return g.Are(rare) && 2*ns > g.NS
 	}
 	var g executions.Gaps
-	atCollectives := false
+	atCollectives, within := false, ""
 	if l.isOfTurns() {
 		if g = executions.WithinRequests(l.Forest, timeline.IdleThreshold); !g.Are(most) && !areRare(&g) {
 			return nil
@@ -254,8 +254,13 @@ func (l *list) findEngineHost() []candidate {
 		}
 		if g = executions.Between(l.Forest, works, false); !g.Are(most) {
 			g = executions.Between(l.Forest, works, true)
-			atCollectives = !g.Are(much) && !areRare(&g)
-			if atCollectives {
+			areFew := !g.Are(much) && !areRare(&g)
+			if areFew {
+				if g = executions.WithinSteps(l.Forest); areRare(&g) {
+					within = "the operations of "
+				}
+			}
+			if atCollectives = areFew && within == ""; atCollectives {
 				if g = executions.BeforeCollectives(l.Forest); !areRare(&g) {
 					return nil
 				}
@@ -272,7 +277,7 @@ func (l *list) findEngineHost() []candidate {
 		units.Duration(g.NS/n))
 	f.Evidence = []Evidence{times("gaps", n), lasts("gaps", g.NS), lasts("steps", g.Steps)}
 	f.Try = "prepare the next step while the device computes this one"
-	between := "steps, "
+	between := within + "steps, "
 	if l.isOfTurns() {
 		between = "operations, "
 		f.Text = fmt.Sprintf("The device is idle for %s before operations of waiting requests, %s at a time%s.",

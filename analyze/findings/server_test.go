@@ -45,6 +45,27 @@ func stepping(usual, rare int64) (records []op.Record) {
 	return records
 }
 
+// collecting returns steps of three operations. The host stops for 40 ms between those of some.
+func collecting() (records []op.Record) {
+	for _, rec := range stepping(0, 40*ms) {
+		if rec.Entry == nil {
+			records = append(records, rec)
+			continue
+		}
+		step := int64(rec.Entry.TraceID[1])
+		at := (1_000 + step + 40*(step/20)) * ms
+		for k := range byte(3) {
+			one := *rec.Entry
+			one.SpanID, one.Start, one.Duration = op.SpanID{3, k}, op.Known(at), ms*3/10
+			records = append(records, op.Record{Entry: &one})
+			if at += one.Duration + 2_000; step%20 == 19 && k == 1 {
+				at += 40 * ms
+			}
+		}
+	}
+	return records
+}
+
 // sampling returns steps that end with a copy of half a millisecond to the host.
 func sampling() (records []op.Record) {
 	for _, rec := range stepping(ms/2, ms/2) {
@@ -285,6 +306,7 @@ func TestWhatIsSaidOfServers(t *testing.T) {
 		"rare slow calls":          {searching(), "uneven_calls", "search takes 10.0 ms at the median and up to 200 ms"},
 		"a slow network":           {calling(), "network", "between services, in 20 calls: 40.0 ms each, mostly from gateway to model."},
 		"a host that stops":        {stepping(ms/50, 40*ms), "pauses", "pauses 3 times between steps, for 40.0 ms"},
+		"a host that stops within": {collecting(), "pauses", "pauses 3 times between the operations of steps, for 40.0 ms"},
 		"three long prompts":       {served(prompt(400), prompt(10), 12), "stalled_batch", "3 long prompts stall the batch"},
 		"a span before the device": {parsing(), "before_operations", "20 requests POST spend 200 ms (50.0 %)"},
 		"a slow worker":            {workers(9*ms, 0), "straggler", "cuda:1 takes 2.25 times as long as the other worker of its queue"},

@@ -339,28 +339,36 @@ func (b *builder) requests() {
 	for _, i := range byStart {
 		row := list[i].Row
 		arrived := none
+		var from []int32 // the ends of executions of other engines
+		goesOn := false  // with requests of the execution before: the host waits for no other one
 		for _, r := range list[i].Requests {
 			if int(r) >= f.Len() || b.begin[r] == none {
 				continue
 			}
-			if k, known := last[r]; known {
+			k, known := last[r]
+			if known && b.rows.ExecutionOf(row) != k {
 				before := list[k].Row
-				isWithin := b.rows.ExecutionOf(row) == k
-				if !isWithin && (b.process[before] != b.process[row] || b.rows.Workers[k] != b.rows.Workers[i]) {
-					b.wait(b.begin[row], b.end[before], usualHost, ofRequest)
+				if b.process[before] != b.process[row] || b.rows.Workers[k] != b.rows.Workers[i] {
+					from = append(from, b.end[before])
+				} else {
+					goesOn = true
 				}
-			} else {
-				begin := b.begin[r]
-				if arrived == none || b.g.slack(arrived, begin) > 0 {
-					arrived = begin
-				}
+			} else if !known && (arrived == none || b.g.slack(arrived, b.begin[r]) > 0) {
+				arrived = b.begin[r]
 			}
-			if before, known := last[r]; !known || f.End(list[before].Row) < f.End(row) {
+			if !known || f.End(list[k].Row) < f.End(row) {
 				last[r] = i
 			}
 		}
 		if arrived != none {
-			b.wait(b.begin[row], arrived, usualHost, ofRequest)
+			from = append(from, arrived)
+		}
+		for _, p := range from {
+			if goesOn {
+				b.g.connect(p, b.begin[row], min(usualHost, b.g.slack(p, b.begin[row])), ofRequest)
+			} else {
+				b.wait(b.begin[row], p, usualHost, ofRequest)
+			}
 		}
 	}
 	for _, r := range b.roots {
