@@ -229,6 +229,7 @@ func paths() (records []op.Record) {
 		rec := matmulAt("", op.TraceID{1}, at, ms)
 		rec.Entry.Path, rec.Entry.Phase = fmt.Sprintf("layers.%d", i%5), []string{"prefill", "decode"}[i/5%2]
 		rec.Entry.SpanID = op.SpanID{2, byte(i)}
+		rec.Entry.OutputElements = op.Known(int64(64))
 		if i%10 == 7 {
 			rec.Entry.Duration = 3 * ms
 		}
@@ -315,6 +316,7 @@ func TestWhatIsSaidOfServers(t *testing.T) {
 		"a window for batches":     {joining(), "queue", "idle for 228 ms while requests wait for others"},
 		"a failed request":         {parsing(), "errors", "1 of 20 requests POST ended with an error."},
 		"a slow layer":             {paths(), "unlike", "matmul of layers.2 in decode takes 3.00 ms, 3.00 times"},
+		"calls of a slow layer":    {paths(), "uneven_calls", ""},
 		"a rare slow call":         {fetching(), "pauses", "GET features takes 30.0 ms in the mean 3 of 60 times"},
 		"another model's device":   {fetching(), "straggler", ""},
 		"a slow first call":        {layers(900 * ms), "unlike", ""},

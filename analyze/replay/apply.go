@@ -52,12 +52,12 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 		if !known {
 			medians, _ = g.medians.LoadOrStore(c.Select, g.recording().Typical(s))
 		}
-		typical := medians.(map[trace.Likeness]int64)
+		typical := medians.(func(r int32) int64)
 		g.limit(s, v, func(r int32, ns int64) int64 {
 			if step, law := g.inStep(r); step != nil && law > 0 && g.forest.Flops(r) == 0 { // its work grows with the load
 				return min(ns, int64(law))
 			}
-			return min(ns, typical[g.forest.Likeness(r)])
+			return min(ns, typical(r))
 		})
 	case Roofline:
 		g.limit(s, v, func(r int32, ns int64) int64 {

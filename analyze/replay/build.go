@@ -31,7 +31,8 @@ type Graph struct {
 	ends        map[int32]int64 // of the host's part of overlapping steps, by root
 	build       func()          // all below, and the points of rows
 	engines     func() []*engine
-	lawful      func() map[int32]lawfulStep
+	kinds       func() *serving.Kinds
+	lawful      func() *lawful
 	unexplained func() float64
 	used        sync.Pool // of variants
 	medians     sync.Map  // of like calls, by selection
@@ -77,7 +78,8 @@ func New(f *trace.Forest) *Graph {
 	g.ends = l.Ends
 	g.build = sync.OnceFunc(g.complete)
 	g.engines = sync.OnceValue(g.enginesOf)
-	g.lawful = sync.OnceValue(g.lawfulSteps)
+	g.kinds = sync.OnceValue(func() *serving.Kinds { return serving.NewKinds(&g.rows) })
+	g.lawful = sync.OnceValue(g.findLawful)
 	g.unexplained = sync.OnceValue(g.unexplainedOf)
 	return g
 }

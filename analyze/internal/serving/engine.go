@@ -14,14 +14,15 @@ import (
 // Engine is an engine with the laws of its operations.
 type Engine struct {
 	batching.Engine
-	Laws    batching.Laws
-	Single  bool    // serves one request after the other, without shared executions
-	Queues  []int32 // rows of the queue of requests served one after the other
-	Passes  bool    // requests come from another engine, or go to one
-	steps   *steps
-	number  map[int32]int // of each request until requests are sorted
-	from    []handOver    // requests from other engines
-	refused bool          // does not explain its requests
+	Laws      batching.Laws
+	Single    bool    // serves one request after the other, without shared executions
+	Queues    []int32 // rows of the queue of requests served one after the other
+	Passes    bool    // requests come from another engine, or go to one
+	steps     *steps
+	number    map[int32]int // of each request until requests are sorted
+	from      []handOver    // requests from other engines
+	handsOver bool          // requests go on to another engine
+	refused   bool          // does not explain its requests
 }
 
 // handOver is a request passed on by another engine, such as one for prompts.
@@ -149,7 +150,7 @@ func (r *finder) measure(all []*Engine) []*Engine {
 				own[e] += f.Duration(row)
 			}
 		case steps[x] != nil:
-			e.Laws.Add(f.Name(row), steps[x], f.Duration(row), e.IsLater(row))
+			e.Laws.Add(r.Kinds.Of(row), steps[x], f.Duration(row), e.IsLater(row))
 		}
 	}
 	const little = 10
@@ -203,7 +204,7 @@ func (r *finder) serve(e *Engine) bool {
 	}
 	r.findPrompts(e)
 	for _, h := range e.from {
-		e.Passes, h.Passes = true, true
+		e.Passes, h.Passes, h.handsOver = true, true, true
 		q := &h.Served[h.number]
 		q.End, q.Duration = h.at, r.At(h.at)-q.Arrival
 	}
