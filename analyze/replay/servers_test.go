@@ -155,9 +155,9 @@ func windowed(window, host, pause int64) (specs []tracetest.Spec, sum int64) {
 	return specs, sum
 }
 
-// handedOver simulates an engine for prompts, a transfer, and an engine for the three tokens of all requests that have
+// handedOver simulates an engine for prompts, a transfer, as an operation or, if negative, a span, and an engine for the three tokens of all requests that have
 // come. The host of this one pauses behind each eighth step, and between the two operations of each seventh.
-func handedOver(scale float64, behind, within int64) (specs []tracetest.Spec, sum int64) {
+func handedOver(scale float64, transfer, behind, within int64) (specs []tracetest.Spec, sum int64) {
 	const n = 14
 	var come, left [n]int64
 	step := func(in int, service, device string, start, pause, end int64, of ...int) {
@@ -174,8 +174,12 @@ func handedOver(scale float64, behind, within int64) (specs []tracetest.Spec, su
 		start := max(free, int64(i)*10*msec)
 		free = start + 4*msec
 		step(50+i, "prefill", "cuda:0", start, 0, free, i)
-		come[i], left[i] = free+2*msec, 3
-		specs = append(specs, tracetest.OpAt("transfer", 2, 1, free, come[i]).In(byte(i+1)).On("cuda:0"))
+		come[i], left[i] = free+max(transfer, -transfer), 3
+		if transfer < 0 {
+			specs = append(specs, tracetest.SpanAt("transfer", 2, 1, free, come[i]).In(byte(i+1)))
+		} else {
+			specs = append(specs, tracetest.OpAt("transfer", 2, 1, free, come[i]).In(byte(i+1)).On("cuda:0"))
+		}
 	}
 	for now, k := int64(0), 0; ; k++ {
 		var batch []int
@@ -253,10 +257,13 @@ func TestServersRunAgainWithoutSharedStepsOrWithSeveralEngines(t *testing.T) {
 	_, ofHalf := alone(0.5, 1, -1)
 	_, ofTwo := alone(1, 2, -1)
 	_, ofOthers := alone(1, 1, 5)
-	over, ofOver := handedOver(1, 0, 0)
-	_, ofFaster := handedOver(0.6, 0, 0)
-	stops, ofStops := handedOver(1, 23*msec, 0)
-	collects, ofCollects := handedOver(1, 0, 20*msec)
+	over, ofOver := handedOver(1, 2*msec, 0, 0)
+	_, ofFaster := handedOver(0.6, 2*msec, 0, 0)
+	stops, ofStops := handedOver(1, 2*msec, 23*msec, 0)
+	collects, ofCollects := handedOver(1, 2*msec, 0, 20*msec)
+	copies, ofCopies := handedOver(1, 31*msec, 0, 0)
+	spans, ofSpans := handedOver(1, -31*msec, 0, 0)
+	_, ofNone := handedOver(1, 0, 0, 0)
 	pool, ofPool := pooled(1, 3*msec)
 	_, ofHalfPool := pooled(0.5, 3*msec)
 	_, ofSlowPool := pooled(2, 3*msec)
@@ -296,6 +303,8 @@ func TestServersRunAgainWithoutSharedStepsOrWithSeveralEngines(t *testing.T) {
 		"replicas=2":               {single, ofSingle, ofTwo},
 		"without request=" + sixth: {single, ofSingle, ofOthers},
 		"0.6x decode":              {over, ofOver, ofFaster},
+		"remove transfer":          {copies, ofCopies, ofNone},
+		"remove transfer ":         {spans, ofSpans, ofNone},
 		"host 0.1x service=writer": {services, ofServices, ofFasterHost},
 		"0.5x decode":              {services, ofServices, ofFasterModel},
 	} {

@@ -44,7 +44,7 @@ type finder struct {
 	byRoot   map[int32]*Engine // nil for none so far
 	byWorker map[worker]*Engine
 	came     map[int32]int32   // the rows at whose ends requests come to their first engine
-	ends     map[int32][]int32 // of the operations of requests beside executions
+	ends     map[int32][]int32 // of the operations and calls of requests beside executions
 	tokens   [][]int64
 }
 
@@ -168,11 +168,14 @@ func (e *Engine) refuse() {
 	}
 }
 
-// endsOfOwn returns the ends of the operations of each request beside executions.
+// endsOfOwn returns the ends of the operations of each request beside executions, and of the spans with nothing below them
+// that are no waits.
 func (rec *Recording) endsOfOwn() map[int32][]int32 {
+	f := rec.Forest
 	ends := make(map[int32][]int32)
-	for r := range rec.Forest.Rows() {
-		if rec.Begin[r] != none && rec.Forest.CountsInSums(r) && rec.ExecutionOf(r) == trace.NoExecution {
+	for r := range f.Rows() {
+		isSpan := !f.Has(r, trace.FlagOp) && len(f.Tree.Children(r)) == 0 && r != rec.Owner[r] && !requests.IsWait(f.RowName(r))
+		if rec.Begin[r] != none && (isSpan || f.CountsInSums(r)) && rec.ExecutionOf(r) == trace.NoExecution {
 			ends[rec.Owner[r]] = append(ends[rec.Owner[r]], rec.End[r])
 		}
 	}
