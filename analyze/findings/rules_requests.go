@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/findings/internal/executions"
+	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/requests"
@@ -278,11 +279,13 @@ func (l *list) findEngineHost() []candidate {
 	f.Evidence = []Evidence{times("gaps", n), lasts("gaps", g.NS), lasts("steps", g.Steps)}
 	f.Try = "prepare the next step while the device computes this one"
 	between := within + "steps, "
+	moved := int64(0) // time of the host that stays in its requests
 	if l.isOfTurns() {
 		between = "operations, "
-		f.Text = fmt.Sprintf("The device is idle for %s before operations of waiting requests, %s at a time%s.",
-			units.Duration(g.NS), units.Duration(g.NS/n), l.mostlyWithin())
+		f.Text = fmt.Sprintf("The device is idle for %s before operations of waiting requests, %s at a time.",
+			units.Duration(g.NS), units.Duration(g.NS/n))
 		f.Try = "launch the next operations while the device computes these"
+		moved = l.addPlace(&f, g.NS)
 	}
 	served := int64(0)
 	for i := range l.Alike {
@@ -314,7 +317,7 @@ func (l *list) findEngineHost() []candidate {
 		for i := range l.Alike {
 			before += int64((1 - shorter.Factor) * float64(l.Alike[i].BeforeNS))
 		}
-		c.saving.NS -= before
+		c.saving.NS -= before + int64((1-shorter.Factor)*float64(moved))
 		c.saving.HighNS -= before
 	}
 	return []candidate{c}
@@ -325,19 +328,46 @@ func (l *list) isOfTurns() bool {
 	return l.byRequest && l.Forest != nil && len(l.Forest.Executions.List) == 0
 }
 
-// mostlyWithin says between which operations of a request the device is idle for longest.
-func (l *list) mostlyWithin() string {
+// addPlace says in a finding on devices idle for a time between which operations most of it is, and what the host does there.
+// It returns the time of the host in spans that another thread could run while the device works for the next request.
+func (l *list) addPlace(f *Finding, idle int64) (moved int64) {
 	var place *timeline.Place
+	most := int64(0)
 	for i := range l.Places {
-		if p := &l.Places[i]; p.After != key.Other && (place == nil || p.WithinNS > place.WithinNS) {
-			place = p
+		p := &l.Places[i]
+		if here := p.SumNS - max(p.EarlyNS, p.NoRequestNS); p.After != key.Other && here > most {
+			place, most = p, here
 		}
 	}
-	if place == nil || place.WithinNS == 0 {
-		return ""
+	if place == nil {
+		return 0
 	}
-	n := units.Plural(place.Count, "time")
-	return fmt.Sprintf(": %s after %s, until %s", n, l.named(place.After), l.named(place.Until))
+	most = min(most, idle)
+	host := ""
+	for name, ns := range place.HostNS {
+		if 2*ns >= most && !requests.IsWait(name) && (host == "" || ns > place.HostNS[host] || ns == place.HostNS[host] && name < host) {
+			host = name
+		}
+	}
+	if before, _, ok := strings.Cut(f.Text, ", "); ok && 2*most >= idle {
+		f.Text = before + "."
+	}
+	f.Text += fmt.Sprintf(" It is idle longest after %s, until %s: for %s in all", l.named(place.After), l.named(place.Until),
+		units.Duration(most))
+	f.Evidence = append(f.Evidence, about("after", place.After), about("until", place.Until), lasts("idle there", most))
+	if host != "" {
+		f.Text += ", while the host is in " + l.named(host)
+		f.Evidence = append(f.Evidence, about("host", host))
+	}
+	f.Text += "."
+	if 2*place.WithinNS >= most {
+		return 0
+	}
+	for _, r := range hostcalls.OfRequests(l.Forest)[host] {
+		f.Try = "do this on another thread, and begin the next request meanwhile"
+		moved += l.Forest.Duration(r)
+	}
+	return moved
 }
 
 func whereRequest(s *requests.Standout) Where {

@@ -203,6 +203,27 @@ func workers(slower, host int64) (records []op.Record) {
 	return records
 }
 
+// encoding returns requests of one worker. It encodes the result of each, and then begins with the next one.
+func encoding() (records []op.Record) {
+	free := 1_000 * ms
+	for i := range byte(24) {
+		in := op.TraceID{7, i}
+		arrival := (1_000 + 25*int64(i)) * ms
+		at := max(arrival, free)
+		for k := range byte(5) {
+			work := matmulAt("images", in, at, 3*ms)
+			work.Entry.Operation, work.Entry.SpanID = []string{"unet", "vae"}[k/4], op.SpanID{2, k}
+			records = append(records, work)
+			at += 3*ms + ms/10
+		}
+		encode := spanAt("encode", "images", in, at, 12*ms)
+		encode.Span.SpanID, encode.Span.ParentSpanID = op.SpanID{3}, op.SpanID{1}
+		free = at + 12*ms
+		records = append(records, encode, spanAt("POST", "images", in, arrival, free-arrival))
+	}
+	return records
+}
+
 // joining returns requests of an engine that waits 8 ms for others to join the first one of a batch.
 func joining() (records []op.Record) {
 	for i := range byte(30) {
@@ -312,6 +333,7 @@ func TestWhatIsSaidOfServers(t *testing.T) {
 		"a span before the device": {parsing(), "before_operations", "20 requests POST spend 200 ms (50.0 %)"},
 		"a slow worker":            {workers(9*ms, 0), "straggler", "cuda:1 takes 2.25 times as long as the other worker of its queue"},
 		"the host in requests":     {workers(4*ms, ms), "engine_host", "idle for 236 ms before operations of waiting"},
+		"the host behind requests": {encoding(), "engine_host", "idle longest after vae, until unet: for 240 ms in all, while the host is in encode"},
 		"workers without requests": {workers(2*ms, 0), "pauses", ""},
 		"a window for batches":     {joining(), "queue", "idle for 228 ms while requests wait for others"},
 		"a failed request":         {parsing(), "errors", "1 of 20 requests POST ended with an error."},
