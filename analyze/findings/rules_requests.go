@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/findings/internal/executions"
-	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/requests"
@@ -279,13 +278,12 @@ func (l *list) findEngineHost() []candidate {
 	f.Evidence = []Evidence{times("gaps", n), lasts("gaps", g.NS), lasts("steps", g.Steps)}
 	f.Try = "prepare the next step while the device computes this one"
 	between := within + "steps, "
-	moved := int64(0) // time of the host that stays in its requests
 	if l.isOfTurns() {
 		between = "operations, "
 		f.Text = fmt.Sprintf("The device is idle for %s before operations of waiting requests, %s at a time.",
 			units.Duration(g.NS), units.Duration(g.NS/n))
 		f.Try = "launch the next operations while the device computes these"
-		moved = l.addPlace(&f, g.NS)
+		l.addPlace(&f, g.NS)
 	}
 	served := int64(0)
 	for i := range l.Alike {
@@ -317,7 +315,7 @@ func (l *list) findEngineHost() []candidate {
 		for i := range l.Alike {
 			before += int64((1 - shorter.Factor) * float64(l.Alike[i].BeforeNS))
 		}
-		c.saving.NS -= before + int64((1-shorter.Factor)*float64(moved))
+		c.saving.NS -= before
 		c.saving.HighNS -= before
 	}
 	return []candidate{c}
@@ -329,8 +327,7 @@ func (l *list) isOfTurns() bool {
 }
 
 // addPlace says in a finding on devices idle for a time between which operations most of it is, and what the host does there.
-// It returns the time of the host in spans that another thread could run while the device works for the next request.
-func (l *list) addPlace(f *Finding, idle int64) (moved int64) {
+func (l *list) addPlace(f *Finding, idle int64) {
 	var place *timeline.Place
 	most := int64(0)
 	for i := range l.Places {
@@ -340,7 +337,7 @@ func (l *list) addPlace(f *Finding, idle int64) (moved int64) {
 		}
 	}
 	if place == nil {
-		return 0
+		return
 	}
 	most = min(most, idle)
 	host := ""
@@ -358,16 +355,11 @@ func (l *list) addPlace(f *Finding, idle int64) (moved int64) {
 	if host != "" {
 		f.Text += ", while the host is in " + l.named(host)
 		f.Evidence = append(f.Evidence, about("host", host))
+		if 2*place.WithinNS < most {
+			f.Try = "do this on another thread, and begin the next request meanwhile"
+		}
 	}
 	f.Text += "."
-	if 2*place.WithinNS >= most {
-		return 0
-	}
-	for _, r := range hostcalls.OfRequests(l.Forest)[host] {
-		f.Try = "do this on another thread, and begin the next request meanwhile"
-		moved += l.Forest.Duration(r)
-	}
-	return moved
 }
 
 func whereRequest(s *requests.Standout) Where {
