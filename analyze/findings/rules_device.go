@@ -143,8 +143,8 @@ func (l *list) handOvers(of []copies.HandOver) (all []candidate) {
 			rate = ", at " + units.Bytes(int64(perSecond)) + "/s in the mean"
 			evidence = append(evidence, Evidence{"bytes", h.Bytes, "B"}, figure("rate", perSecond, "B/s"))
 		}
-		f := says(Copies, Where{Section: "memory", Operation: h.Name}, "Requests wait for %s between their executions: %s take %s%s.",
-			l.named(h.Name), calls, units.Duration(h.NS), rate)
+		f := says(Copies, Where{Section: "memory", Operation: h.Name},
+			"Requests wait for %s between their executions: %s take %s%s.", l.named(h.Name), calls, units.Duration(h.NS), rate)
 		f.Rule = "copy_overlap"
 		f.Evidence = evidence
 		f.Try = "a faster link or fewer bytes; send the layers that are ready while the others are computed"

@@ -326,7 +326,8 @@ func (l *list) isOfTurns() bool {
 	return l.byRequest && l.Forest != nil && len(l.Forest.Executions.List) == 0
 }
 
-// addPlace says in a finding on devices idle for a time between which operations most of it is, and what the host does there.
+// addPlace says in a finding on devices idle for a time between which operations most of it is, and what the host does
+// there.
 func (l *list) addPlace(f *Finding, idle int64) {
 	var place *timeline.Place
 	most := int64(0)
@@ -341,16 +342,16 @@ func (l *list) addPlace(f *Finding, idle int64) {
 	}
 	most = min(most, idle)
 	host := ""
-	for name, ns := range place.HostNS {
-		if 2*ns >= most && !requests.IsWait(name) && (host == "" || ns > place.HostNS[host] || ns == place.HostNS[host] && name < host) {
+	for _, name := range slices.Sorted(maps.Keys(place.HostNS)) {
+		if ns := place.HostNS[name]; 2*ns >= most && ns > place.HostNS[host] && !requests.IsWait(name) {
 			host = name
 		}
 	}
 	if before, _, ok := strings.Cut(f.Text, ", "); ok && 2*most >= idle {
 		f.Text = before + "."
 	}
-	f.Text += fmt.Sprintf(" It is idle longest after %s, until %s: for %s in all", l.named(place.After), l.named(place.Until),
-		units.Duration(most))
+	f.Text += fmt.Sprintf(" It is idle longest after %s, until %s: for %s in all", l.named(place.After),
+		l.named(place.Until), units.Duration(most))
 	f.Evidence = append(f.Evidence, about("after", place.After), about("until", place.Until), lasts("idle there", most))
 	if host != "" {
 		f.Text += ", while the host is in " + l.named(host)

@@ -56,7 +56,9 @@ func collecting() (records []op.Record) {
 		at := (1_000 + step + 40*(step/20)) * ms
 		for k := range byte(3) {
 			one := *rec.Entry
-			one.SpanID, one.Start, one.Duration = op.SpanID{3, k}, op.Known(at), ms*3/10
+			one.SpanID = op.SpanID{3, k}
+			one.Start = op.Known(at)
+			one.Duration = ms * 3 / 10
 			records = append(records, op.Record{Entry: &one})
 			if at += one.Duration + 2_000; step%20 == 19 && k == 1 {
 				at += 40 * ms
@@ -212,12 +214,14 @@ func encoding() (records []op.Record) {
 		at := max(arrival, free)
 		for k := range byte(5) {
 			work := matmulAt("images", in, at, 3*ms)
-			work.Entry.Operation, work.Entry.SpanID = []string{"unet", "vae"}[k/4], op.SpanID{2, k}
+			work.Entry.Operation = []string{"unet", "vae"}[k/4]
+			work.Entry.SpanID = op.SpanID{2, k}
 			records = append(records, work)
 			at += 3*ms + ms/10
 		}
 		encode := spanAt("encode", "images", in, at, 12*ms)
-		encode.Span.SpanID, encode.Span.ParentSpanID = op.SpanID{3}, op.SpanID{1}
+		encode.Span.SpanID = op.SpanID{3}
+		encode.Span.ParentSpanID = op.SpanID{1}
 		free = at + 12*ms
 		records = append(records, encode, spanAt("POST", "images", in, arrival, free-arrival))
 	}
@@ -328,12 +332,12 @@ func TestWhatIsSaidOfServers(t *testing.T) {
 		"rare slow calls":          {searching(), "uneven_calls", "search takes 10.0 ms at the median and up to 200 ms"},
 		"a slow network":           {calling(), "network", "between services, in 20 calls: 40.0 ms each, mostly from gateway to model."},
 		"a host that stops":        {stepping(ms/50, 40*ms), "pauses", "pauses 3 times between steps, for 40.0 ms"},
-		"a host that stops within": {collecting(), "pauses", "pauses 3 times between the operations of steps, for 40.0 ms"},
+		"a host that stops within": {collecting(), "pauses", "pauses 3 times between the operations of steps, for 40"},
 		"three long prompts":       {served(prompt(400), prompt(10), 12), "stalled_batch", "3 long prompts stall the batch"},
 		"a span before the device": {parsing(), "before_operations", "20 requests POST spend 200 ms (50.0 %)"},
 		"a slow worker":            {workers(9*ms, 0), "straggler", "cuda:1 takes 2.25 times as long as the other worker of its queue"},
 		"the host in requests":     {workers(4*ms, ms), "engine_host", "idle for 236 ms before operations of waiting"},
-		"the host behind requests": {encoding(), "engine_host", "idle longest after vae, until unet: for 240 ms in all, while the host is in encode"},
+		"the host behind requests": {encoding(), "engine_host", "until unet: for 240 ms in all, while the host is in encode."},
 		"workers without requests": {workers(2*ms, 0), "pauses", ""},
 		"a window for batches":     {joining(), "queue", "idle for 228 ms while requests wait for others"},
 		"a failed request":         {parsing(), "errors", "1 of 20 requests POST ended with an error."},

@@ -5,9 +5,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/analyze/internal/batching"
-	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/serving"
-	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/trace"
 )
 
@@ -373,80 +371,6 @@ func (g *Graph) Slow(times float64) (all []Slow) {
 	return all
 }
 
-// inStep returns the step of row r if its engine has laws and loads, and the time of the operation by the law, as usual in its
-// layer. It returns nil for other rows, and for the first step of an engine.
-func (g *Graph) inStep(r int32) (s *batching.Step, law float64) {
-	x := g.rows.ExecutionOf(r)
-	if x == trace.NoExecution {
-		return nil, 0
-	}
-	l := g.lawful()
-	in, known := l.steps[x]
-	if !known {
-		return nil, 0
-	}
-	law = in.law(g, r)
-	if times, known := l.usual[in.place(g, r)]; known {
-		law *= times
-	}
-	return in.step, law
-}
-
-// lawful has the steps of engines with laws and known loads by their executions, without the first ones, and the usual times
-// of operations in a layer relative to the law of all layers.
-type lawful struct {
-	steps map[int32]lawfulStep
-	usual map[placeOfLaw]float64
-}
-
-// lawfulStep is a step of an engine with laws.
-type lawfulStep struct {
-	engine *serving.Engine
-	step   *batching.Step
-}
-
-// placeOfLaw is an operation of a layer of an engine.
-type placeOfLaw struct {
-	engine     *serving.Engine
-	kind, path int32
-}
-
-func (s *lawfulStep) law(g *Graph, r int32) float64 {
-	return s.engine.Laws.Of(g.kinds().Of(r), s.step).At(s.step.Load)
-}
-
-func (s *lawfulStep) place(g *Graph, r int32) placeOfLaw {
-	return placeOfLaw{s.engine, g.kinds().Of(r), g.forest.Path(r)}
-}
-
-// findLawful finds the steps of engines with laws.
-func (g *Graph) findLawful() *lawful {
-	const few = 10
-	l := &lawful{make(map[int32]lawfulStep), make(map[placeOfLaw]float64)}
-	for _, e := range g.found() {
-		if e.Single || e.ToLongest || !e.KnowsLoads() {
-			continue
-		}
-		for i := range e.Steps[1:] {
-			s := &e.Steps[1+i]
-			l.steps[s.Execution] = lawfulStep{e, s}
-		}
-	}
-	times := make(map[placeOfLaw]*[]int64) // of calls relative to the law, in thousandths
-	for r := range g.forest.Rows() {
-		in, known := l.steps[g.rows.ExecutionOf(r)]
-		if !known || g.forest.Path(r) == 0 || !g.forest.CountsInSums(r) {
-			continue
-		}
-		if law := in.law(g, r); law > 0 {
-			list := order.At(times, in.place(g, r))
-			*list = append(*list, int64(1000*float64(g.forest.Duration(r))/law))
-		}
-	}
-	for at, list := range times {
-		if len(*list) >= few {
-			l.usual[at] = float64(sketch.Median(*list)) / 1000
-		}
-	}
-	return l
-}
+// inStep returns the step of row r if its engine has laws and loads, and the time of the operation by the law, as usual
+// in its layer. It returns nil for other rows, and for the first step of an engine.
+func (g *Graph) inStep(r int32) (s *batching.Step, law float64) { return g.lawful().In(r) }

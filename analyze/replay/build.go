@@ -32,7 +32,7 @@ type Graph struct {
 	build       func()          // all below, and the points of rows
 	engines     func() []*engine
 	kinds       func() *serving.Kinds
-	lawful      func() *lawful
+	lawful      func() *serving.Lawful
 	unexplained func() float64
 	used        sync.Pool // of variants
 	medians     sync.Map  // of like calls, by selection
@@ -79,7 +79,7 @@ func New(f *trace.Forest) *Graph {
 	g.build = sync.OnceFunc(g.complete)
 	g.engines = sync.OnceValue(g.enginesOf)
 	g.kinds = sync.OnceValue(func() *serving.Kinds { return serving.NewKinds(&g.rows) })
-	g.lawful = sync.OnceValue(g.findLawful)
+	g.lawful = sync.OnceValue(func() *serving.Lawful { return serving.NewLawful(&g.rows, g.kinds(), g.found()) })
 	g.unexplained = sync.OnceValue(g.unexplainedOf)
 	return g
 }

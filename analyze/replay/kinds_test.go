@@ -11,8 +11,9 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// sized simulates an engine with two products of one name in each of three layers, told apart by their paths or by the sizes
-// of their results. The second product of layer 1 takes slower times as long as those of the others, and rare ones take more.
+// sized simulates an engine with two products of one name in each of three layers, told apart by their paths or by the
+// sizes of their results. The second product of layer 1 takes slower times as long as those of the others, and rare ones
+// take more.
 func sized(byPath bool, slower float64, more int64) (f *trace.Forest, sum int64) {
 	f = trace.New()
 	free := int64(0)
@@ -23,7 +24,8 @@ func sized(byPath bool, slower float64, more int64) (f *trace.Forest, sum int64)
 		for step, tokens := range []int64{20 + i%5*7, 1, 1, 1} {
 			in := byte(60 + 4*i + int64(step))
 			trace := tracetest.SpanAt("step", uint64(100+step), 0, at, 0).In(in)
-			begin, id := at, uint64(1000)
+			begin := at
+			id := uint64(1000)
 			for layer := range 3 {
 				for k, place := range []string{"qkv", "ffn"} {
 					ns := []int64{20_000 + 2_000*tokens, 200_000 + 25_000*tokens}[k]
@@ -65,8 +67,8 @@ func TestCallsOfOneNameAndOtherWork(t *testing.T) {
 			g := replay.New(f)
 			r := check.Must(g.Run(replay.Change{Kind: replay.Typical, Select: "mul_mat"}))(t)
 			if off := r.Requests.ReplayedSumNS - want; r.Requests.SumNS != sum || max(off, -off) > sum/50 {
-				t.Errorf("by path %v, %g times: %d of %d ns, want %d of %d", byPath, slower, r.Requests.ReplayedSumNS, r.Requests.SumNS,
-					want, sum)
+				t.Errorf("by path %v, %g times: %d of %d ns, want %d of %d", byPath, slower, r.Requests.ReplayedSumNS,
+					r.Requests.SumNS, want, sum)
 			}
 			if slow := g.Slow(4); len(slow) != 1 || slow[0].Calls != 12 {
 				t.Errorf("by path %v, %g times: %+v", byPath, slower, slow)
@@ -80,7 +82,8 @@ func TestReplicasBehindAnEngineForPrompts(t *testing.T) {
 	f := trace.New()
 	free := [3]int64{}
 	for i := range int64(60) {
-		request, arrival := byte(i+1), i*10*msec
+		request := byte(i + 1)
+		arrival := i * 10 * msec
 		at := arrival
 		for step, engine := range []int64{0, 1 + i%2, 1 + i%2} {
 			ns := 2 * msec
@@ -88,9 +91,11 @@ func TestReplicasBehindAnEngineForPrompts(t *testing.T) {
 				ns = 6 * msec
 			}
 			at = max(at, free[engine])
-			in, service := byte(70+3*i+int64(step)), fmt.Sprint("engine", engine)
+			in := byte(70 + 3*i + int64(step))
+			service := fmt.Sprint("engine", engine)
+			work := tracetest.OpAt("mlp", uint64(step+6), uint64(step+2), at, at+ns).In(in).Of(service)
 			tracetest.AddTo(f, tracetest.SpanAt("step", uint64(step+2), 0, at, at+ns).In(in).Of(service).To(request, 1),
-				tracetest.OpAt("mlp", uint64(step+6), uint64(step+2), at, at+ns).In(in).Of(service).On(fmt.Sprint("cuda:", engine)))
+				work.On(fmt.Sprint("cuda:", engine)))
 			at += ns
 			free[engine] = at
 		}

@@ -155,8 +155,8 @@ func windowed(window, host, pause int64) (specs []tracetest.Spec, sum int64) {
 	return specs, sum
 }
 
-// handedOver simulates an engine for prompts, a transfer, as an operation or, if negative, a span, and an engine for the three tokens of all requests that have
-// come. The host of this one pauses behind each eighth step, and between the two operations of each seventh.
+// handedOver simulates an engine for prompts, a transfer, as an operation or, if negative, a span, and an engine for the
+// three tokens of all requests that have come. The host of this one pauses behind each eighth step, and between the two operations of each seventh.
 func handedOver(scale float64, transfer, behind, within int64) (specs []tracetest.Spec, sum int64) {
 	const n = 14
 	var come, left [n]int64

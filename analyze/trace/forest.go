@@ -246,8 +246,8 @@ func (f *Forest) Work(r int32) work.Work {
 	return w
 }
 
-// Likeness identifies operations with the same work. Operations with equal shapes have equal likenesses. If the FLOPs are
-// unknown, results of equal size may be of different work: then places in a layer tell them apart.
+// Likeness identifies operations with the same work. Operations with equal shapes have equal likenesses. If the FLOPs
+// are unknown, results of equal size may be of different work: then places in a layer tell them apart.
 type Likeness struct {
 	Name                   int32 // into Names.Operations
 	Place                  int32 // see [Forest.PlaceInLayer], 0 if the FLOPs are known

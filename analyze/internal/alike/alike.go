@@ -66,8 +66,8 @@ func callsOf(f *trace.Forest, rows []int32) Calls {
 	return c
 }
 
-// Excess returns the time of the rest of the calls above the median of their device and layer, and the longest of at least
-// twice that. A device that is slow in most of its calls is a straggler, and a layer is unlike others.
+// Excess returns the time of the rest of the calls above the median of their device and layer, and the longest of at
+// least twice that. A device that is slow in most of its calls is a straggler, and a layer is unlike others.
 func (c *Calls) Excess(f *trace.Forest) (more, longest int64) {
 	const (
 		slower = 2

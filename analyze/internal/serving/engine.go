@@ -168,13 +168,14 @@ func (e *Engine) refuse() {
 	}
 }
 
-// endsOfOwn returns the ends of the operations of each request beside executions, and of the spans with nothing below them
-// that are no waits.
+// endsOfOwn returns the ends of the operations of each request beside executions, and of the spans with nothing below
+// them that are no waits.
 func (rec *Recording) endsOfOwn() map[int32][]int32 {
 	f := rec.Forest
 	ends := make(map[int32][]int32)
 	for r := range f.Rows() {
-		isSpan := !f.Has(r, trace.FlagOp) && len(f.Tree.Children(r)) == 0 && r != rec.Owner[r] && !requests.IsWait(f.RowName(r))
+		isSpan := !f.Has(r, trace.FlagOp) && len(f.Tree.Children(r)) == 0 && r != rec.Owner[r] &&
+			!requests.IsWait(f.RowName(r))
 		if rec.Begin[r] != none && (isSpan || f.CountsInSums(r)) && rec.ExecutionOf(r) == trace.NoExecution {
 			ends[rec.Owner[r]] = append(ends[rec.Owner[r]], rec.End[r])
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/optrace/optrace/internal/model/symbols"
 )
 
-// Kinds tells the operations of executions apart by their work: by name, place in a layer, and size relative to the smallest
-// of these in the execution. All products may have one name.
+// Kinds tells the operations of executions apart by their work: by name, place in a layer, and size relative to the
+// smallest of these in the execution. All products may have one name.
 type Kinds struct {
 	of    []int32 // by row
 	kinds symbols.Table[kind]
@@ -24,7 +24,8 @@ func (k *Kinds) Of(r int32) int32 { return k.of[r] }
 // Name returns the name of the operations of a kind.
 func (k *Kinds) Name(kind int32) int32 { return k.kinds.Values[kind].name }
 
-// NewKinds finds the kinds of operations. Names with many sizes in an execution, such as those of experts, are one kind.
+// NewKinds finds the kinds of operations. Names with many sizes in an execution, such as those of experts, are one
+// kind.
 func NewKinds(rows *Rows) *Kinds {
 	const many = 8
 	f := rows.Forest

@@ -9,8 +9,8 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// HandOver is an operation or a span of requests between their executions, such as the transfer between an engine for prompts
-// and one for tokens. Bytes is 0 if unknown.
+// HandOver is an operation or a span of requests between their executions, such as the transfer between an engine for
+// prompts and one for tokens. Bytes is 0 if unknown.
 type HandOver struct {
 	Name                       string
 	IsSpan                     bool
@@ -29,8 +29,9 @@ type engine struct {
 	device  int32
 }
 
-// HandOvers returns the operations of devices with most of their time between two executions of their request, and the spans
-// with most of theirs between those of two engines, most time first. Spans have nothing below them, and are no waits.
+// HandOvers returns the operations of devices with half of their time between two executions of their request, and the
+// spans with half of theirs between those of two engines, most time first. Spans have nothing below them, and are no
+// waits.
 func HandOvers(f *trace.Forest) []HandOver {
 	if f == nil || len(f.Executions.List) == 0 {
 		return nil
@@ -49,7 +50,9 @@ func HandOvers(f *trace.Forest) []HandOver {
 		}
 	}
 	for _, list := range served {
-		slices.SortFunc(list, func(a, b execution) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
+		slices.SortFunc(list, func(a, b execution) int {
+			return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
+		})
 	}
 	type name struct {
 		isSpan bool
@@ -92,12 +95,14 @@ func HandOvers(f *trace.Forest) []HandOver {
 			list = append(list, *h)
 		}
 	}
-	slices.SortFunc(list, func(a, b HandOver) int { return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(list, func(a, b HandOver) int {
+		return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Name, b.Name))
+	})
 	return list
 }
 
-// between returns the part of a time between two executions, or with engines set between those of two engines. A time around
-// one of them has none.
+// between returns the part of a time between two executions, or with engines set between those of two engines. A time
+// around one of them has none.
 func between(list []execution, from, to int64, engines bool) (ns int64) {
 	for i := 1; i < len(list); i++ {
 		a, b := &list[i-1], &list[i]

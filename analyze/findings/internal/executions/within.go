@@ -7,8 +7,8 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// WithinSteps returns the longest gap between the operations of each execution, of all its devices together, outside of the
-// host's operations and spans there.
+// WithinSteps returns the longest gap between the operations of each execution, of all its devices together, outside of
+// the host's operations and spans there.
 func WithinSteps(f *trace.Forest) (g Gaps) {
 	rows := serving.NewRows(f, f.RequestOwners())
 	of := make([][]int32, len(f.Executions.List))
