@@ -81,7 +81,10 @@ func (l *list) slowCopies() (all []candidate) {
 		f.Try = "pin the host's memory, and copy without blocking on a stream of its own"
 		all = append(all, candidate{Finding: f, changes: changes})
 	}
-	handOvers := copies.HandOvers(l.Forest)
+	var handOvers []copies.HandOver
+	if l.byRequest {
+		handOvers = copies.HandOvers(l.Forest)
+	}
 	link := cmp.Or(links.Peak(l.Peaks), linkRate)
 	for _, o := range l.onDevices(op.KindMemory) {
 		isPageable := slices.ContainsFunc(pageable, func(p profile.Operation) bool { return p.Operation == o.Operation })
@@ -95,7 +98,9 @@ func (l *list) slowCopies() (all []candidate) {
 			all = append(all, candidate{
 				Finding: f, changes: []replay.Change{{Kind: replay.Rate, Select: o.Operation, Factor: link}}, atMost: true,
 			})
-		case isPageable, copies.IsMigration(o.Operation):
+		case isPageable, copies.IsMigration(o.Operation), slices.ContainsFunc(handOvers, func(h copies.HandOver) bool {
+			return !h.IsSpan && h.Name == o.Operation
+		}):
 		case l.byRequest && strings.Contains(o.Operation, "DtoH") && len(l.Forest.Executions.List) > 0:
 			f := says(&o, "Steps copy results to the host: %s take %s.", units.Plural(o.Count, "copy"), units.Duration(o.SumNS))
 			f.Try = "sample on the device, and copy the tokens only"
@@ -116,13 +121,38 @@ func (l *list) slowCopies() (all []candidate) {
 				kind = replay.Remove
 			}
 			all = append(all, candidate{Finding: f, changes: change(kind, o.Operation), atMost: true})
-		case l.byRequest && handOvers[o.Operation]:
-			f := says(&o, "Requests wait for %s between their executions: %s take %s.", l.named(o.Operation),
-				units.Plural(o.Count, "copy"), units.Duration(o.SumNS))
-			f.Rule = "copy_overlap"
-			f.Try = "a faster link or fewer bytes; send the layers that are ready while the others are computed"
-			all = append(all, candidate{Finding: f, changes: change(replay.Remove, o.Operation), atMost: true})
 		}
+	}
+	return append(all, l.handOvers(handOvers)...)
+}
+
+// handOvers finds transfers of requests from engine to engine.
+func (l *list) handOvers(of []copies.HandOver) (all []candidate) {
+	for i := range of {
+		h := &of[i]
+		if !l.enough(h.NS) {
+			continue
+		}
+		calls, rate, name := units.Plural(h.Calls, "copy"), "", "copies"
+		if h.IsSpan {
+			calls, name = units.Plural(h.Calls, "span"), "spans"
+		}
+		evidence := []Evidence{times(name, h.Calls), times("requests", h.Requests), lasts("time", h.NS)}
+		if h.Bytes > 0 {
+			perSecond := float64(h.Bytes) / float64(h.NS) * 1e9
+			calls += " of " + units.Bytes(h.Bytes)
+			rate = ", at " + units.Bytes(int64(perSecond)) + "/s in the mean"
+			evidence = append(evidence, Evidence{"bytes", h.Bytes, "B"}, figure("rate", perSecond, "B/s"))
+		}
+		f := says(Copies, Where{Section: "memory", Operation: h.Name},
+			"Requests wait for %s between their executions: %s take %s%s.", l.named(h.Name), calls, units.Duration(h.NS), rate)
+		f.Rule = "copy_overlap"
+		f.Evidence = evidence
+		f.Try = "a faster link or fewer bytes; send the layers that are ready while the others are computed"
+		if h.IsSpan {
+			f.Where.Section = "critical_path"
+		}
+		all = append(all, candidate{Finding: f, changes: change(replay.Remove, h.Name), atMost: true})
 	}
 	return all
 }

@@ -240,7 +240,7 @@ func (l *list) findEngineHost() []candidate {
 		return g.Are(rare) && 2*ns > g.NS
 	}
 	var g executions.Gaps
-	atCollectives := false
+	atCollectives, within := false, ""
 	if l.isOfTurns() {
 		if g = executions.WithinRequests(l.Forest, timeline.IdleThreshold); !g.Are(most) && !areRare(&g) {
 			return nil
@@ -254,8 +254,13 @@ func (l *list) findEngineHost() []candidate {
 		}
 		if g = executions.Between(l.Forest, works, false); !g.Are(most) {
 			g = executions.Between(l.Forest, works, true)
-			atCollectives = !g.Are(much) && !areRare(&g)
-			if atCollectives {
+			areFew := !g.Are(much) && !areRare(&g)
+			if areFew {
+				if g = executions.WithinSteps(l.Forest); areRare(&g) {
+					within = "the operations of "
+				}
+			}
+			if atCollectives = areFew && within == ""; atCollectives {
 				if g = executions.BeforeCollectives(l.Forest); !areRare(&g) {
 					return nil
 				}
@@ -272,12 +277,13 @@ func (l *list) findEngineHost() []candidate {
 		units.Duration(g.NS/n))
 	f.Evidence = []Evidence{times("gaps", n), lasts("gaps", g.NS), lasts("steps", g.Steps)}
 	f.Try = "prepare the next step while the device computes this one"
-	between := "steps, "
+	between := within + "steps, "
 	if l.isOfTurns() {
 		between = "operations, "
-		f.Text = fmt.Sprintf("The device is idle for %s before operations of waiting requests, %s at a time%s.",
-			units.Duration(g.NS), units.Duration(g.NS/n), l.mostlyWithin())
+		f.Text = fmt.Sprintf("The device is idle for %s before operations of waiting requests, %s at a time.",
+			units.Duration(g.NS), units.Duration(g.NS/n))
 		f.Try = "launch the next operations while the device computes these"
+		l.addPlace(&f, g.NS)
 	}
 	served := int64(0)
 	for i := range l.Alike {
@@ -320,19 +326,41 @@ func (l *list) isOfTurns() bool {
 	return l.byRequest && l.Forest != nil && len(l.Forest.Executions.List) == 0
 }
 
-// mostlyWithin says between which operations of a request the device is idle for longest.
-func (l *list) mostlyWithin() string {
+// addPlace says in a finding on devices idle for a time between which operations most of it is, and what the host does
+// there.
+func (l *list) addPlace(f *Finding, idle int64) {
 	var place *timeline.Place
+	most := int64(0)
 	for i := range l.Places {
-		if p := &l.Places[i]; p.After != key.Other && (place == nil || p.WithinNS > place.WithinNS) {
-			place = p
+		p := &l.Places[i]
+		if here := p.SumNS - max(p.EarlyNS, p.NoRequestNS); p.After != key.Other && here > most {
+			place, most = p, here
 		}
 	}
-	if place == nil || place.WithinNS == 0 {
-		return ""
+	if place == nil {
+		return
 	}
-	n := units.Plural(place.Count, "time")
-	return fmt.Sprintf(": %s after %s, until %s", n, l.named(place.After), l.named(place.Until))
+	most = min(most, idle)
+	host := ""
+	for _, name := range slices.Sorted(maps.Keys(place.HostNS)) {
+		if ns := place.HostNS[name]; 2*ns >= most && ns > place.HostNS[host] && !requests.IsWait(name) {
+			host = name
+		}
+	}
+	if before, _, ok := strings.Cut(f.Text, ", "); ok && 2*most >= idle {
+		f.Text = before + "."
+	}
+	f.Text += fmt.Sprintf(" It is idle longest after %s, until %s: for %s in all", l.named(place.After),
+		l.named(place.Until), units.Duration(most))
+	f.Evidence = append(f.Evidence, about("after", place.After), about("until", place.Until), lasts("idle there", most))
+	if host != "" {
+		f.Text += ", while the host is in " + l.named(host)
+		f.Evidence = append(f.Evidence, about("host", host))
+		if 2*place.WithinNS < most {
+			f.Try = "do this on another thread, and begin the next request meanwhile"
+		}
+	}
+	f.Text += "."
 }
 
 func whereRequest(s *requests.Standout) Where {

@@ -45,6 +45,29 @@ func stepping(usual, rare int64) (records []op.Record) {
 	return records
 }
 
+// collecting returns steps of three operations. The host stops for 40 ms between those of some.
+func collecting() (records []op.Record) {
+	for _, rec := range stepping(0, 40*ms) {
+		if rec.Entry == nil {
+			records = append(records, rec)
+			continue
+		}
+		step := int64(rec.Entry.TraceID[1])
+		at := (1_000 + step + 40*(step/20)) * ms
+		for k := range byte(3) {
+			one := *rec.Entry
+			one.SpanID = op.SpanID{3, k}
+			one.Start = op.Known(at)
+			one.Duration = ms * 3 / 10
+			records = append(records, op.Record{Entry: &one})
+			if at += one.Duration + 2_000; step%20 == 19 && k == 1 {
+				at += 40 * ms
+			}
+		}
+	}
+	return records
+}
+
 // sampling returns steps that end with a copy of half a millisecond to the host.
 func sampling() (records []op.Record) {
 	for _, rec := range stepping(ms/2, ms/2) {
@@ -182,6 +205,29 @@ func workers(slower, host int64) (records []op.Record) {
 	return records
 }
 
+// encoding returns requests of one worker. It encodes the result of each, and then begins with the next one.
+func encoding() (records []op.Record) {
+	free := 1_000 * ms
+	for i := range byte(24) {
+		in := op.TraceID{7, i}
+		arrival := (1_000 + 25*int64(i)) * ms
+		at := max(arrival, free)
+		for k := range byte(5) {
+			work := matmulAt("images", in, at, 3*ms)
+			work.Entry.Operation = []string{"unet", "vae"}[k/4]
+			work.Entry.SpanID = op.SpanID{2, k}
+			records = append(records, work)
+			at += 3*ms + ms/10
+		}
+		encode := spanAt("encode", "images", in, at, 12*ms)
+		encode.Span.SpanID = op.SpanID{3}
+		encode.Span.ParentSpanID = op.SpanID{1}
+		free = at + 12*ms
+		records = append(records, encode, spanAt("POST", "images", in, arrival, free-arrival))
+	}
+	return records
+}
+
 // joining returns requests of an engine that waits 8 ms for others to join the first one of a batch.
 func joining() (records []op.Record) {
 	for i := range byte(30) {
@@ -208,6 +254,7 @@ func paths() (records []op.Record) {
 		rec := matmulAt("", op.TraceID{1}, at, ms)
 		rec.Entry.Path, rec.Entry.Phase = fmt.Sprintf("layers.%d", i%5), []string{"prefill", "decode"}[i/5%2]
 		rec.Entry.SpanID = op.SpanID{2, byte(i)}
+		rec.Entry.OutputElements = op.Known(int64(64))
 		if i%10 == 7 {
 			rec.Entry.Duration = 3 * ms
 		}
@@ -285,14 +332,17 @@ func TestWhatIsSaidOfServers(t *testing.T) {
 		"rare slow calls":          {searching(), "uneven_calls", "search takes 10.0 ms at the median and up to 200 ms"},
 		"a slow network":           {calling(), "network", "between services, in 20 calls: 40.0 ms each, mostly from gateway to model."},
 		"a host that stops":        {stepping(ms/50, 40*ms), "pauses", "pauses 3 times between steps, for 40.0 ms"},
+		"a host that stops within": {collecting(), "pauses", "pauses 3 times between the operations of steps, for 40"},
 		"three long prompts":       {served(prompt(400), prompt(10), 12), "stalled_batch", "3 long prompts stall the batch"},
 		"a span before the device": {parsing(), "before_operations", "20 requests POST spend 200 ms (50.0 %)"},
 		"a slow worker":            {workers(9*ms, 0), "straggler", "cuda:1 takes 2.25 times as long as the other worker of its queue"},
 		"the host in requests":     {workers(4*ms, ms), "engine_host", "idle for 236 ms before operations of waiting"},
+		"the host behind requests": {encoding(), "engine_host", "until unet: for 240 ms in all, while the host is in encode."},
 		"workers without requests": {workers(2*ms, 0), "pauses", ""},
 		"a window for batches":     {joining(), "queue", "idle for 228 ms while requests wait for others"},
 		"a failed request":         {parsing(), "errors", "1 of 20 requests POST ended with an error."},
 		"a slow layer":             {paths(), "unlike", "matmul of layers.2 in decode takes 3.00 ms, 3.00 times"},
+		"calls of a slow layer":    {paths(), "uneven_calls", ""},
 		"a rare slow call":         {fetching(), "pauses", "GET features takes 30.0 ms in the mean 3 of 60 times"},
 		"another model's device":   {fetching(), "straggler", ""},
 		"a slow first call":        {layers(900 * ms), "unlike", ""},

@@ -53,12 +53,12 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 		if !known {
 			medians, _ = g.medians.LoadOrStore(c.Select, g.recording().Typical(s))
 		}
-		typical := medians.(map[trace.Likeness]int64)
+		typical := medians.(func(r int32) int64)
 		g.limit(s, v, func(r int32, ns int64) int64 {
 			if step, law := g.inStep(r); step != nil && law > 0 && g.forest.Flops(r) == 0 { // its work grows with the load
 				return min(ns, int64(law))
 			}
-			return min(ns, typical[g.forest.Likeness(r)])
+			return min(ns, typical(r))
 		})
 	case Roofline:
 		g.limit(s, v, func(r int32, ns int64) int64 {
@@ -197,7 +197,7 @@ func (g *Graph) isBeforeExecution(e edge) bool {
 }
 
 // shortenPauses shortens the pauses of hosts to their usual time between two events. Those of engines are many times their
-// usual time between two executions, or between the passes of one.
+// usual time between two executions, between the passes of one, or between the operations of one.
 func (g *Graph) shortenPauses(v *variant) int64 {
 	const long, longer = 100 * microsecond, 8
 	usual := make(sketch.Counts, long+1)
@@ -220,7 +220,10 @@ func (g *Graph) shortenPauses(v *variant) int64 {
 			turns[q.Root] = x.Single
 		}
 	}
-	const elsewhere = 9
+	const (
+		within    = 9 // before an operation of an execution without a launch
+		elsewhere = 10
+	)
 	var gaps [elsewhere][]int64 // by what is on both sides, where an execution begins by that, or within it
 	var between [elsewhere][]int32
 	for e := range g.g.all() {
@@ -231,13 +234,15 @@ func (g *Graph) shortenPauses(v *variant) int64 {
 		case of[e.to] == begin && (e.kind == ofExecution || e.kind == ofRequest), isShared && isGap && g.isBeforeExecution(e):
 			place = 3*end + begin
 		case of[e.from] == begin && g.isUnrecorded(e), of[e.to] == end && e.kind == afterWait, isShared && g.isUnrecorded(e):
+		case isShared && isGap:
+			place = within
 		default:
 			place = elsewhere
 		}
 		switch ns := v.Lag(e.index); {
 		case place < elsewhere:
 			between[place] = append(between[place], e.index)
-			isCounted := ns > 0 || place/3 == begin                                // at once is usual there
+			isCounted := ns > 0 || place/3 == begin || place == within             // at once is usual there
 			if e.kind != ofRequest && isCounted && ns == g.g.slack(e.from, e.to) { // others have the usual lag of their kind
 				gaps[place] = append(gaps[place], ns)
 			}

@@ -34,6 +34,7 @@ func (g *Graph) enginesOf() (all []*engine) {
 	recorded := g.g.Recorded()
 	rec := serving.Recording{
 		Rows: g.rows, At: g.g.At, Begin: g.begin, End: g.end, Roots: g.roots, Process: g.process, Loops: g.loops,
+		Kinds: g.kinds(),
 	}
 	for _, found := range rec.Find() {
 		e := &engine{Engine: found}
@@ -51,7 +52,7 @@ func (g *Graph) enginesOf() (all []*engine) {
 			e.Laws.Add(batching.Host, s, host, false)
 		}
 		names := g.forest.Names.Operations.Values
-		e.Laws.Fit(&e.Engine.Engine, func(name int32) bool { return flops.IsAttention(names[name]) })
+		e.Laws.Fit(&e.Engine.Engine, func(kind int32) bool { return flops.IsAttention(names[g.kinds().Name(kind)]) })
 		if e.formed = e.Form(g.plan(found, recorded, recorded, false), nil); e.formed.Sum > 0 {
 			all = append(all, e)
 		}
@@ -84,9 +85,9 @@ func (g *Graph) plan(e *serving.Engine, recorded, v *variant, early bool) batchi
 			l := e.Laws.Of(batching.Host, s)
 			switch {
 			case isOp && e.IsLater(edge.owner):
-				l = e.Laws.OfLater(g.forest.Name(edge.owner))
+				l = e.Laws.OfLater(g.kinds().Of(edge.owner))
 			case isOp:
-				l = e.Laws.Of(g.forest.Name(edge.owner), s)
+				l = e.Laws.Of(g.kinds().Of(edge.owner), s)
 			}
 			if l.At(s.Load) < 1 {
 				l = batching.Law{Fixed: 1}
@@ -308,7 +309,7 @@ type Replica = serving.Replica
 // returns nil without any.
 func (g *Graph) Replicas() []Replica {
 	isWork := func(r int32) bool { return g.forest.Has(r, trace.FlagOp) && g.begin[r] != none && g.isOnDevice(r) }
-	return serving.Comparison{Rows: &g.rows, IsWork: isWork}.Replicas(g.found())
+	return serving.Comparison{Rows: &g.rows, Kinds: g.kinds(), IsWork: isWork}.Replicas(g.found())
 }
 
 // found returns the engines without their formed batches.
@@ -370,37 +371,6 @@ func (g *Graph) Slow(times float64) (all []Slow) {
 	return all
 }
 
-// inStep returns the step of row r if its engine has laws and loads, and the time of the operation by the law. It returns nil
-// for other rows, and for the first step of an engine.
-func (g *Graph) inStep(r int32) (s *batching.Step, law float64) {
-	x := g.rows.ExecutionOf(r)
-	if x == trace.NoExecution {
-		return nil, 0
-	}
-	in, known := g.lawful()[x]
-	if !known {
-		return nil, 0
-	}
-	return in.step, in.engine.Laws.Of(g.forest.Name(r), in.step).At(in.step.Load)
-}
-
-// lawfulStep is a step of an engine with laws.
-type lawfulStep struct {
-	engine *serving.Engine
-	step   *batching.Step
-}
-
-// lawfulSteps returns the steps of engines with laws and known loads by their executions, without the first ones.
-func (g *Graph) lawfulSteps() map[int32]lawfulStep {
-	steps := make(map[int32]lawfulStep)
-	for _, e := range g.found() {
-		if e.Single || e.ToLongest || !e.KnowsLoads() {
-			continue
-		}
-		for i := range e.Steps[1:] {
-			s := &e.Steps[1+i]
-			steps[s.Execution] = lawfulStep{e, s}
-		}
-	}
-	return steps
-}
+// inStep returns the step of row r if its engine has laws and loads, and the time of the operation by the law, as usual
+// in its layer. It returns nil for other rows, and for the first step of an engine.
+func (g *Graph) inStep(r int32) (s *batching.Step, law float64) { return g.lawful().In(r) }

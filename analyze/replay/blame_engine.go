@@ -187,7 +187,7 @@ func (g *Graph) SavedByRequest(billed func(row int32) int64) map[int32]int64 {
 				continue
 			}
 			s := &f.Steps[i]
-			l := e.Laws.Of(g.forest.Name(r), s)
+			l := e.Laws.Of(g.kinds().Of(r), s)
 			f.plan.Costs[i].Device.Add(l, 1)
 			whole += float64(billed(r))
 			lawful += l.At(s.Load)

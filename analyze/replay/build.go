@@ -32,7 +32,8 @@ type Graph struct {
 	ends        map[int32]int64 // of the host's part of overlapping steps, by root
 	build       func()          // all below, and the points of rows
 	engines     func() []*engine
-	lawful      func() map[int32]lawfulStep
+	kinds       func() *serving.Kinds
+	lawful      func() *serving.Lawful
 	unexplained func() float64
 	used        sync.Pool // of variants
 	medians     sync.Map  // of like calls, by selection
@@ -79,7 +80,8 @@ func New(f *trace.Forest) *Graph {
 	g.ends = l.Ends
 	g.build = sync.OnceFunc(g.complete)
 	g.engines = sync.OnceValue(g.enginesOf)
-	g.lawful = sync.OnceValue(g.lawfulSteps)
+	g.kinds = sync.OnceValue(func() *serving.Kinds { return serving.NewKinds(&g.rows) })
+	g.lawful = sync.OnceValue(func() *serving.Lawful { return serving.NewLawful(&g.rows, g.kinds(), g.found()) })
 	g.unexplained = sync.OnceValue(g.unexplainedOf)
 	return g
 }
@@ -345,28 +347,36 @@ func (b *builder) requests() {
 	for _, i := range byStart {
 		row := list[i].Row
 		arrived := none
+		var from []int32 // the ends of executions of other engines
+		goesOn := false  // with requests of the execution before: the host waits for no other one
 		for _, r := range list[i].Requests {
 			if int(r) >= f.Len() || b.begin[r] == none {
 				continue
 			}
-			if k, known := last[r]; known {
+			k, known := last[r]
+			if known && b.rows.ExecutionOf(row) != k {
 				before := list[k].Row
-				isWithin := b.rows.ExecutionOf(row) == k
-				if !isWithin && (b.process[before] != b.process[row] || b.rows.Workers[k] != b.rows.Workers[i]) {
-					b.wait(b.begin[row], b.end[before], usualHost, ofRequest)
+				if b.process[before] != b.process[row] || b.rows.Workers[k] != b.rows.Workers[i] {
+					from = append(from, b.end[before])
+				} else {
+					goesOn = true
 				}
-			} else {
-				begin := b.begin[r]
-				if arrived == none || b.g.slack(arrived, begin) > 0 {
-					arrived = begin
-				}
+			} else if !known && (arrived == none || b.g.slack(arrived, b.begin[r]) > 0) {
+				arrived = b.begin[r]
 			}
-			if before, known := last[r]; !known || f.End(list[before].Row) < f.End(row) {
+			if !known || f.End(list[k].Row) < f.End(row) {
 				last[r] = i
 			}
 		}
 		if arrived != none {
-			b.wait(b.begin[row], arrived, usualHost, ofRequest)
+			from = append(from, arrived)
+		}
+		for _, p := range from {
+			if goesOn {
+				b.g.connect(p, b.begin[row], min(usualHost, b.g.slack(p, b.begin[row])), ofRequest)
+			} else {
+				b.wait(b.begin[row], p, usualHost, ofRequest)
+			}
 		}
 	}
 	for _, r := range b.roots {

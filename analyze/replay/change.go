@@ -20,7 +20,8 @@ const (
 	Scale Kind = "scale"
 	// Remove takes the operations and their launches out.
 	Remove Kind = "remove"
-	// Typical shortens each call to the median of its like: the same [trace.Likeness].
+	// Typical shortens each call to the median of its like: the same [trace.Likeness], in its layer if this has enough
+	// calls.
 	Typical Kind = "typical"
 	// Roofline shortens each call to its bound by the device's peaks.
 	Roofline Kind = "roofline"

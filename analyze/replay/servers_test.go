@@ -155,25 +155,31 @@ func windowed(window, host, pause int64) (specs []tracetest.Spec, sum int64) {
 	return specs, sum
 }
 
-// handedOver simulates an engine for prompts, a transfer, and an engine for the three tokens of all requests that have
-// come.
-func handedOver(scale float64) (specs []tracetest.Spec, sum int64) {
+// handedOver simulates an engine for prompts, a transfer, as an operation or, if negative, a span, and an engine for the
+// three tokens of all requests that have come. The host of this one pauses behind each eighth step, and between the two operations of each seventh.
+func handedOver(scale float64, transfer, behind, within int64) (specs []tracetest.Spec, sum int64) {
 	const n = 14
 	var come, left [n]int64
-	step := func(in int, service, device string, start, end int64, of ...int) {
+	step := func(in int, service, device string, start, pause, end int64, of ...int) {
 		span := tracetest.SpanAt("step", 1, 0, start, end).In(byte(in)).Of(service)
 		for _, r := range of {
 			span = span.To(byte(r+1), 1)
 		}
-		specs = append(specs, span, tracetest.OpAt(service, 2, 1, start, end).In(byte(in)).Of(service).On(device))
+		middle := start + (end-start-pause)/2
+		specs = append(specs, span, tracetest.OpAt(service, 2, 1, start, middle).In(byte(in)).Of(service).On(device),
+			tracetest.OpAt(service, 3, 1, middle+pause, end).In(byte(in)).Of(service).On(device))
 	}
 	free := int64(0)
 	for i := range n {
 		start := max(free, int64(i)*10*msec)
 		free = start + 4*msec
-		step(50+i, "prefill", "cuda:0", start, free, i)
-		come[i], left[i] = free+2*msec, 3
-		specs = append(specs, tracetest.OpAt("transfer", 2, 1, free, come[i]).In(byte(i+1)).On("cuda:0"))
+		step(50+i, "prefill", "cuda:0", start, 0, free, i)
+		come[i], left[i] = free+max(transfer, -transfer), 3
+		if transfer < 0 {
+			specs = append(specs, tracetest.SpanAt("transfer", 2, 1, free, come[i]).In(byte(i+1)))
+		} else {
+			specs = append(specs, tracetest.OpAt("transfer", 2, 1, free, come[i]).In(byte(i+1)).On("cuda:0"))
+		}
 	}
 	for now, k := int64(0), 0; ; k++ {
 		var batch []int
@@ -193,14 +199,21 @@ func handedOver(scale float64) (specs []tracetest.Spec, sum int64) {
 			continue
 		}
 		end := now + int64(scale*float64(4*msec+2*msec*int64(len(batch))))
-		step(100+k, "decode", "cuda:1", now, end, batch...)
+		pause := int64(0)
+		if k%7 == 4 {
+			pause = within
+		}
+		end += pause
+		step(100+k, "decode", "cuda:1", now, pause, end, batch...)
 		for _, i := range batch {
 			if left[i]--; left[i] == 0 {
 				specs = append(specs, tracetest.SpanAt("POST", 1, 0, int64(i)*10*msec, end).In(byte(i+1)))
 				sum += end - int64(i)*10*msec
 			}
 		}
-		now = end
+		if now = end + msec/10; k%8 == 5 {
+			now += behind
+		}
 	}
 }
 
@@ -246,8 +259,13 @@ func TestServersRunAgainWithoutSharedStepsOrWithSeveralEngines(t *testing.T) {
 	_, ofHalf := alone(0.5, 1, -1)
 	_, ofTwo := alone(1, 2, -1)
 	_, ofOthers := alone(1, 1, 5)
-	over, ofOver := handedOver(1)
-	_, ofFaster := handedOver(0.6)
+	over, ofOver := handedOver(1, 2*msec, 0, 0)
+	_, ofFaster := handedOver(0.6, 2*msec, 0, 0)
+	stops, ofStops := handedOver(1, 2*msec, 23*msec, 0)
+	collects, ofCollects := handedOver(1, 2*msec, 0, 20*msec)
+	copies, ofCopies := handedOver(1, 31*msec, 0, 0)
+	spans, ofSpans := handedOver(1, -31*msec, 0, 0)
+	_, ofNone := handedOver(1, 0, 0, 0)
 	pool, ofPool := pooled(1, 3*msec)
 	_, ofHalfPool := pooled(0.5, 3*msec)
 	_, ofSlowPool := pooled(2, 3*msec)
@@ -274,6 +292,8 @@ func TestServersRunAgainWithoutSharedStepsOrWithSeveralEngines(t *testing.T) {
 		"window=2ms":               {windows, ofWindows, ofShortWindows},
 		"host 0.0x":                {windows, ofWindows, ofNoHost},
 		"pauses ":                  {paused, ofPaused, ofWindows},
+		" pauses":                  {stops, ofStops, ofOver},
+		" pauses ":                 {collects, ofCollects, ofOver},
 		"pauses":                   {batches, ofBatches, ofBatches},
 		"host 0.5x":                {batches, ofBatches, ofHost},
 		"0.5x mlp":                 {single, ofSingle, ofHalf},
@@ -285,6 +305,8 @@ func TestServersRunAgainWithoutSharedStepsOrWithSeveralEngines(t *testing.T) {
 		"replicas=2":               {single, ofSingle, ofTwo},
 		"without request=" + sixth: {single, ofSingle, ofOthers},
 		"0.6x decode":              {over, ofOver, ofFaster},
+		"remove transfer":          {copies, ofCopies, ofNone},
+		"remove transfer ":         {spans, ofSpans, ofNone},
 		"host 0.1x service=writer": {services, ofServices, ofFasterHost},
 		"0.5x decode":              {services, ofServices, ofFasterModel},
 	} {

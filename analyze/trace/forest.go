@@ -58,6 +58,7 @@ type Forest struct {
 	Devices    Devices
 	Executions Executions
 	joined     map[int32]bool // local roots below other spans, true for a part of the request above
+	families   []int32        // by path, the first one equal up to its number
 }
 
 // Call is a call of the host beside operations, see [op.Record]. Times are in Unix nanoseconds.
@@ -245,15 +246,37 @@ func (f *Forest) Work(r int32) work.Work {
 	return w
 }
 
-// Likeness identifies operations with the same work. Operations with equal shapes have equal likenesses.
+// Likeness identifies operations with the same work. Operations with equal shapes have equal likenesses. If the FLOPs
+// are unknown, results of equal size may be of different work: then places in a layer tell them apart.
 type Likeness struct {
 	Name                   int32 // into Names.Operations
+	Place                  int32 // see [Forest.PlaceInLayer], 0 if the FLOPs are known
 	FLOPs, Elements, Bytes int64 // Bytes are moved
 }
 
 // Likeness returns the likeness of row r.
 func (f *Forest) Likeness(r int32) Likeness {
-	return Likeness{f.Name(r), f.Flops(r), f.Elements(r), f.Work(r).Bytes}
+	of := Likeness{f.Name(r), 0, f.Flops(r), f.Elements(r), f.Work(r).Bytes}
+	if of.FLOPs <= 0 {
+		of.Place = f.PlaceInLayer(r)
+	}
+	return of
+}
+
+// PlaceInLayer returns a number of the path of row r without the number of its layer, 0 if the path is unknown.
+func (f *Forest) PlaceInLayer(r int32) int32 { return f.families[f.Path(r)] }
+
+// buildPlaces finds the places of paths.
+func (f *Forest) buildPlaces() {
+	f.families = make([]int32, len(f.Names.Paths.Values))
+	first := make(map[string]int32)
+	for i, path := range f.Names.Paths.Values {
+		family, _, _ := LayerOf(path)
+		if _, known := first[family]; !known {
+			first[family] = int32(i)
+		}
+		f.families[i] = first[family]
+	}
 }
 
 const builtBytes = 28 // the approximate memory of a row's tree and sort orders, beside its columns

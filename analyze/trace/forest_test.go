@@ -143,3 +143,22 @@ func TestMillionDeepChain(t *testing.T) {
 		t.Errorf("%d unattached operations, want all %d", n, forest.Structure().Ops)
 	}
 }
+
+// Operations of equal names and results have like work in all layers, but not at other places of a layer.
+func TestLikenessOfOperationsWithoutFLOPs(t *testing.T) {
+	f := trace.New()
+	for i, path := range []string{"blk.0.qkv", "blk.1.qkv", "blk.1.ffn", "blk.1.ffn", "blk.2.qkv"} {
+		e := tracetest.OpAt("mul_mat", uint64(i+1), 0, int64(i), int64(i+1)).Entry()
+		e.Path = path
+		e.OutputElements = op.Known(int64(8))
+		if i > 2 {
+			e.FLOPs = op.Known(int64(64))
+		}
+		f.Add(op.Record{Entry: e})
+	}
+	f.Build()
+	for i, like := range []bool{true, true, false, false, false} {
+		check.Equal(t, fmt.Sprint("row ", i, " is like row 0"), like, f.Likeness(int32(i)) == f.Likeness(0))
+	}
+	check.Equal(t, "known FLOPs", f.Likeness(3), f.Likeness(4))
+}

@@ -254,7 +254,9 @@ func (f *Forest) Build() {
 		return
 	}
 	f.pack()
-	for _, build := range []func(){f.buildTree, f.buildSteps, f.buildLaunchers, f.buildGraphs, f.buildExecutions} {
+	for _, build := range []func(){
+		f.buildTree, f.buildSteps, f.buildLaunchers, f.buildGraphs, f.buildExecutions, f.buildPlaces,
+	} {
 		if build(); f.Ended() {
 			break
 		}

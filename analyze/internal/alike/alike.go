@@ -66,18 +66,20 @@ func callsOf(f *trace.Forest, rows []int32) Calls {
 	return c
 }
 
-// Excess returns the time of the rest of the calls above the median of their device, and the longest of at least twice that.
-// A device that is slow in most of its calls is a straggler.
+// Excess returns the time of the rest of the calls above the median of their device and layer, and the longest of at
+// least twice that. A device that is slow in most of its calls is a straggler, and a layer is unlike others.
 func (c *Calls) Excess(f *trace.Forest) (more, longest int64) {
 	const (
 		slower = 2
 		few    = 5
 	)
-	byDevice := make(map[int32][]int64)
+	type place struct{ device, path int32 }
+	at := make(map[place][]int64)
 	for _, r := range c.Rest {
-		byDevice[f.Device(r)] = append(byDevice[f.Device(r)], f.Duration(r))
+		of := place{f.Device(r), f.Path(r)}
+		at[of] = append(at[of], f.Duration(r))
 	}
-	for _, calls := range byDevice {
+	for _, calls := range at {
 		median := c.Median
 		if len(calls) >= few {
 			median = sketch.Median(calls)

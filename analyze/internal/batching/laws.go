@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// Laws are the times of operations by their names, in executions without and with prompts. The zero value has none.
+// Laws are the times of operations by their kinds, in executions without and with prompts. The zero value has none.
 type Laws struct {
 	times []timed
 	of    map[inStep]int // the place in times
 	laws  map[operation]Law
 }
 
-// operation is the name of an operation, in executions of a class, or in later steps of executions.
+// operation is a kind of operation, in executions of a class, or in later steps of executions.
 type operation struct {
-	name  int32
+	kind  int32
 	class int
 }
 
@@ -33,11 +33,11 @@ type timed struct {
 }
 
 // Add adds the time of an operation in an execution, isLater for one in a later step of it.
-func (l *Laws) Add(name int32, s *Step, ns int64, isLater bool) {
+func (l *Laws) Add(kind int32, s *Step, ns int64, isLater bool) {
 	if l.of == nil {
 		l.of = make(map[inStep]int)
 	}
-	in := inStep{operation{name, s.Class()}, s}
+	in := inStep{operation{kind, s.Class()}, s}
 	if isLater {
 		in.class = later
 	}
@@ -51,14 +51,14 @@ func (l *Laws) Add(name int32, s *Step, ns int64, isLater bool) {
 	l.times[i].calls++
 }
 
-// Host is the name of the host's time in executions.
+// Host is the kind of the host's time in executions.
 const Host = -1
 
-// Fit learns the laws of all operations added, from their mean time in each execution: products of all sizes have one name.
+// Fit learns the laws of all operations added, from their mean time in each execution.
 // Attention grows with the weights for it, everything else with the weights. Without weights for attention, it grows with
 // the weights and their pairs. The host's time grows with the steps of an engine that has several in an execution, and so
 // do operations of later steps, with the requests in each, and attention with the tokens before.
-func (l *Laws) Fit(e *Engine, isAttention func(name int32) bool) {
+func (l *Laws) Fit(e *Engine, isAttention func(kind int32) bool) {
 	samples := make(map[operation][]Sample)
 	for _, t := range l.times {
 		load := t.step.Load
@@ -70,18 +70,18 @@ func (l *Laws) Fit(e *Engine, isAttention func(name int32) bool) {
 	pairs := Load{Attention: 1, Context: 1}
 	l.laws = make(map[operation]Law)
 	for o, list := range samples {
-		single := samples[operation{o.name, 0}]
+		single := samples[operation{o.kind, 0}]
 		switch {
 		case o.class == later:
 			along := []Load{{Weight: 1}, {Attention: 1}}
-			if !isAttention(o.name) {
+			if !isAttention(o.kind) {
 				along = along[:1]
 			}
 			law := Fit(list, Law{}, along...)
 			l.laws[o] = Law{Per: Load{Steps: law.Fixed, Context: law.Per.Weight, Attention: law.Per.Attention}}
-		case o.name == Host && e.ToLongest:
+		case o.kind == Host && e.ToLongest:
 			l.laws[o] = Fit(list, Law{}, Load{Steps: 1})
-		case o.name == Host || e.ToLongest || !isAttention(o.name):
+		case o.kind == Host || e.ToLongest || !isAttention(o.kind):
 			l.laws[o] = Fit(list, Law{}, Load{Weight: 1})
 		case !e.HasAttention:
 			l.laws[o] = Fit(list, Law{}, Load{Weight: 1}, pairs)
@@ -99,18 +99,18 @@ func (l *Laws) Fit(e *Engine, isAttention func(name int32) bool) {
 }
 
 // Of returns the law of an operation in an execution, the zero law for an unknown operation.
-func (l *Laws) Of(name int32, s *Step) Law { return l.laws[operation{name, s.Class()}] }
+func (l *Laws) Of(kind int32, s *Step) Law { return l.laws[operation{kind, s.Class()}] }
 
 // OfLater is Of for all later steps of an execution.
-func (l *Laws) OfLater(name int32) Law { return l.laws[operation{name, later}] }
+func (l *Laws) OfLater(kind int32) Law { return l.laws[operation{kind, later}] }
 
-// Names returns the names of all operations with a law, sorted.
-func (l *Laws) Names() []int32 {
-	names := make(map[int32]bool)
+// Kinds returns the kinds of all operations with a law, sorted.
+func (l *Laws) Kinds() []int32 {
+	kinds := make(map[int32]bool)
 	for o := range l.laws {
-		names[o.name] = true
+		kinds[o.kind] = true
 	}
-	return slices.Sorted(maps.Keys(names))
+	return slices.Sorted(maps.Keys(kinds))
 }
 
 // FirstTimes returns the time of the first execution of each worker by the law of the others of its class, relative to the

@@ -12,21 +12,41 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Typical returns the median duration of like calls.
-func (g *Recording) Typical(s *Set) map[trace.Likeness]int64 {
-	times := make(map[trace.Likeness]*[]int64)
-	for r := range g.Forest.Rows() {
-		if s.Rows[r] {
-			list := order.At(times, g.Forest.Likeness(r))
-			*list = append(*list, g.Forest.Duration(r))
+// Typical returns the median durations of like calls, by row: of five or more in the layer, otherwise of all.
+func (g *Recording) Typical(s *Set) func(r int32) int64 {
+	const few = 5
+	type inLayer struct {
+		trace.Likeness
+		path int32
+	}
+	f := g.Forest
+	times := make(map[inLayer]*[]int64)
+	for r := range f.Rows() {
+		if !s.Rows[r] {
+			continue
+		}
+		in := inLayer{f.Likeness(r), f.Path(r)}
+		list := order.At(times, in)
+		*list = append(*list, f.Duration(r))
+		if in.path != 0 {
+			in.path = 0
+			list = order.At(times, in)
+			*list = append(*list, f.Duration(r))
 		}
 	}
-	medians := make(map[trace.Likeness]int64, len(times))
+	medians := make(map[inLayer]int64, len(times))
 	for k, list := range times {
-		slices.Sort(*list)
-		medians[k] = (*list)[len(*list)/2]
+		if slices.Sort(*list); k.path == 0 || len(*list) >= few {
+			medians[k] = (*list)[len(*list)/2]
+		}
 	}
-	return medians
+	return func(r int32) int64 {
+		like := f.Likeness(r)
+		if median, known := medians[inLayer{like, f.Path(r)}]; known {
+			return median
+		}
+		return medians[inLayer{Likeness: like}]
+	}
 }
 
 // Balanced returns the time of a row if each device has the mean of the devices' work on an operation of an operator in a

@@ -14,14 +14,15 @@ import (
 // Engine is an engine with the laws of its operations.
 type Engine struct {
 	batching.Engine
-	Laws    batching.Laws
-	Single  bool    // serves one request after the other, without shared executions
-	Queues  []int32 // rows of the queue of requests served one after the other
-	Passes  bool    // requests come from another engine, or go to one
-	steps   *steps
-	number  map[int32]int // of each request until requests are sorted
-	from    []handOver    // requests from other engines
-	refused bool          // does not explain its requests
+	Laws      batching.Laws
+	Single    bool    // serves one request after the other, without shared executions
+	Queues    []int32 // rows of the queue of requests served one after the other
+	Passes    bool    // requests come from another engine, or go to one
+	steps     *steps
+	number    map[int32]int // of each request until requests are sorted
+	from      []handOver    // requests from other engines
+	handsOver bool          // requests go on to another engine
+	refused   bool          // does not explain its requests
 }
 
 // handOver is a request passed on by another engine, such as one for prompts.
@@ -43,7 +44,7 @@ type finder struct {
 	byRoot   map[int32]*Engine // nil for none so far
 	byWorker map[worker]*Engine
 	came     map[int32]int32   // the rows at whose ends requests come to their first engine
-	ends     map[int32][]int32 // of the operations of requests beside executions
+	ends     map[int32][]int32 // of the operations and calls of requests beside executions
 	tokens   [][]int64
 }
 
@@ -149,7 +150,7 @@ func (r *finder) measure(all []*Engine) []*Engine {
 				own[e] += f.Duration(row)
 			}
 		case steps[x] != nil:
-			e.Laws.Add(f.Name(row), steps[x], f.Duration(row), e.IsLater(row))
+			e.Laws.Add(r.Kinds.Of(row), steps[x], f.Duration(row), e.IsLater(row))
 		}
 	}
 	const little = 10
@@ -167,11 +168,15 @@ func (e *Engine) refuse() {
 	}
 }
 
-// endsOfOwn returns the ends of the operations of each request beside executions.
+// endsOfOwn returns the ends of the operations of each request beside executions, and of the spans with nothing below
+// them that are no waits.
 func (rec *Recording) endsOfOwn() map[int32][]int32 {
+	f := rec.Forest
 	ends := make(map[int32][]int32)
-	for r := range rec.Forest.Rows() {
-		if rec.Begin[r] != none && rec.Forest.CountsInSums(r) && rec.ExecutionOf(r) == trace.NoExecution {
+	for r := range f.Rows() {
+		isSpan := !f.Has(r, trace.FlagOp) && len(f.Tree.Children(r)) == 0 && r != rec.Owner[r] &&
+			!requests.IsWait(f.RowName(r))
+		if rec.Begin[r] != none && (isSpan || f.CountsInSums(r)) && rec.ExecutionOf(r) == trace.NoExecution {
 			ends[rec.Owner[r]] = append(ends[rec.Owner[r]], rec.End[r])
 		}
 	}
@@ -203,7 +208,7 @@ func (r *finder) serve(e *Engine) bool {
 	}
 	r.findPrompts(e)
 	for _, h := range e.from {
-		e.Passes, h.Passes = true, true
+		e.Passes, h.Passes, h.handsOver = true, true, true
 		q := &h.Served[h.number]
 		q.End, q.Duration = h.at, r.At(h.at)-q.Arrival
 	}

@@ -20,6 +20,7 @@ type Recording struct {
 	Roots      []int32 // the rows of requests
 	Process    []int32 // of each row
 	Loops      []bool  // by process, whether its requests follow each other
+	Kinds      *Kinds  // of operations
 }
 
 // Rows are the executions of rows, and their devices.

@@ -23,18 +23,24 @@ type Replica struct {
 // Comparison compares replicas. IsWork reports whether a row is an operation of a known device in the replay.
 type Comparison struct {
 	*Rows
+	Kinds  *Kinds
 	IsWork func(r int32) bool
 }
 
 // Groups returns the groups of engines with the same operations and requests of their own.
 func Groups(engines []*Engine) [][]*Engine {
-	number := make(map[string]int) // of groups, by the names of operations
+	return groups(slices.DeleteFunc(slices.Clone(engines), func(e *Engine) bool { return e.Passes }))
+}
+
+// groups returns the groups of engines with the same operations. Those for prompts and those for tokens differ.
+func groups(engines []*Engine) [][]*Engine {
+	number := make(map[string]int) // of groups
 	var all [][]*Engine
 	for _, e := range engines {
-		if e.Passes || e.Single {
+		if e.Single {
 			continue
 		}
-		key := fmt.Sprint(e.Laws.Names())
+		key := fmt.Sprint(e.Laws.Kinds(), len(e.from) > 0, e.handsOver)
 		if _, known := number[key]; !known {
 			number[key] = len(all)
 			all = append(all, nil)
@@ -48,11 +54,15 @@ func Groups(engines []*Engine) [][]*Engine {
 // Replicas returns the largest group of replicas, or else the workers of a queue, whose numbers of requests say nothing. It
 // returns nil without any.
 func (c Comparison) Replicas(engines []*Engine) []Replica {
-	groups := Groups(engines)
-	if len(groups) == 0 {
+	all := groups(engines)
+	if len(all) == 0 {
 		return c.workers(engines)
 	}
-	group := slices.MaxFunc(groups, func(a, b []*Engine) int { return cmp.Compare(len(a), len(b)) })
+	return c.ofGroup(slices.MaxFunc(all, func(a, b []*Engine) int { return cmp.Compare(len(a), len(b)) }))
+}
+
+// ofGroup compares the engines of a group.
+func (c Comparison) ofGroup(group []*Engine) []Replica {
 	all := make([]Replica, len(group))
 	type arrival struct{ engine, ns int64 }
 	places := make(map[int32]place) // of executions
@@ -78,7 +88,7 @@ func (c Comparison) Replicas(engines []*Engine) []Replica {
 	c.compare(all, placeOf, func(r int32, p place) (usual float64) {
 		s := &group[p.of].Steps[p.step]
 		for _, o := range group {
-			usual += o.Laws.Of(c.Forest.Name(r), s).At(s.Load) / float64(len(group))
+			usual += o.Laws.Of(c.Kinds.Of(r), s).At(s.Load) / float64(len(group))
 		}
 		return usual
 	})

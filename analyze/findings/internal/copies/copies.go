@@ -29,25 +29,3 @@ func Migrations(f *trace.Forest) (exposed, between int64) {
 	}
 	return exposed, between
 }
-
-// HandOvers returns the names of operations that are of requests with shared executions and in none of these, such as
-// the transfer between an engine for prompts and one for tokens.
-func HandOvers(f *trace.Forest) map[string]bool {
-	if f == nil || len(f.Executions.List) == 0 {
-		return nil
-	}
-	served := make(map[int32]bool)
-	for i := range f.Executions.List {
-		for _, r := range f.Executions.List[i].Requests {
-			served[r] = true
-		}
-	}
-	owner := f.RequestOwners()
-	names := make(map[string]bool)
-	for _, r := range f.Devices.ByStart {
-		name := f.RowName(r)
-		before, known := names[name]
-		names[name] = (before || !known) && f.ExecutionOf(r, owner) == trace.NoExecution && served[owner[r]]
-	}
-	return names
-}

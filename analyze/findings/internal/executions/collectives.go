@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze/collective"
-	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
 )
 
@@ -43,7 +42,7 @@ func BeforeCollectives(f *trace.Forest) (g Gaps) {
 		}
 		gap := min(last.Start-before, idle[last.Row])
 		g.NS += gap
-		g.List = append(g.List, max(gap, int64(timeline.IdleThreshold)))
+		g.List = append(g.List, gap)
 		g.Operations++
 	}
 	for i := range f.Executions.List {

@@ -55,7 +55,7 @@ func (g *Gaps) Pauses() (n, ns, usual int64) {
 		usual = sketch.Median(list)
 		var of, sum int64
 		for _, gap := range list {
-			if gap > longer*usual {
+			if gap > longer*max(usual, int64(timeline.IdleThreshold)) {
 				of++
 				sum += gap
 			}

@@ -26,3 +26,30 @@ func TestStagesOfAPipelineHaveNoGapsWhileOthersWork(t *testing.T) {
 	g = executions.Between(f, executions.Spans(f), true)
 	check.Equal(t, "between operations: the second stage begins late", 7*ms, g.NS)
 }
+
+// A step has one gap within: the longest one without an operation or a span on any of its devices.
+func TestGapsWithinSteps(t *testing.T) {
+	f := trace.New()
+	const ms = 1_000_000
+	tracetest.AddTo(f, tracetest.SpanAt("POST", 1, 0, 0, 300*ms))
+	for i := range int64(20) {
+		at := 15 * i * ms
+		in := byte(2 + i)
+		gap := int64(0)
+		if i%10 == 7 {
+			gap = 6 * ms
+		}
+		tracetest.AddTo(f, tracetest.SpanAt("step", 1, 0, at, at+15*ms).In(in).To(1, 1),
+			tracetest.OpAt("mlp", 2, 1, at, at+2*ms).In(in),
+			tracetest.OpAt("mlp", 3, 1, at+ms, at+3*ms).In(in).On("cuda:1"),
+			tracetest.OpAt("mlp", 4, 1, at+3*ms+gap, at+10*ms).In(in),
+			tracetest.SpanAt("sample", 5, 1, at+10*ms, at+14*ms).In(in),
+			tracetest.OpAt("mlp", 6, 1, at+14*ms, at+15*ms).In(in))
+	}
+	f.Build()
+	g := executions.WithinSteps(f)
+	n, ns, _ := g.Pauses()
+	check.Equal(t, "pauses", 2, n)
+	check.Equal(t, "in them", 12*ms, ns)
+	check.Equal(t, "beside them", 288*ms, g.Steps)
+}
