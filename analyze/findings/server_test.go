@@ -45,7 +45,7 @@ func stepping(usual, rare int64) (records []op.Record) {
 	return records
 }
 
-// collecting returns steps of three operations. The host stops for 40 ms between those of some.
+// collecting returns steps of three operations. The host stops for 40 ms within some of them.
 func collecting() (records []op.Record) {
 	for _, rec := range stepping(0, 40*ms) {
 		if rec.Entry == nil {

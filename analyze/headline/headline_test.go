@@ -21,7 +21,7 @@ func device(id string, spanMS, busyMS, computeMS, exposedMS int64) profile.Devic
 	}
 }
 
-// total returns the total of count operations, of which half have FLOPs and take ns.
+// total returns the total of count operations. Half of them have FLOPs, and take ns.
 func total(count, tflop, ns int64) profile.Total {
 	t := profile.Total{Count: count, SumNS: 40 * ms, FLOPs: tflop * 1e12}
 	if tflop > 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// The sentences about the slowest request of each input are those of testdata/slowest.txt.
+// The sentences about the slowest request of each input are in testdata/slowest.txt.
 func TestSlowestRequestInWords(t *testing.T) {
 	tests := []struct {
 		name  string
