@@ -16,6 +16,7 @@ var formulas = tableOf([]namesOf{
 	{Formula{count: matmul, inputs: 2}, "matmul mm bmm mv dot _scaled_mm _int_mm"},
 	{Formula{count: matmul}, "gemm batch_matmul batched_matmul dot_general" +
 		" MatMul FusedMatMul TransposeMatMul MatMulInteger MatMulIntegerToFloat DynamicQuantizeMatMul"},
+	{Formula{count: grouped, inputs: 2}, "_grouped_mm _scaled_grouped_mm"},
 	{Formula{count: gemm}, "Gemm FusedGemm"},
 	{Formula{count: addedProduct, inputs: 3}, "addmm baddbmm addmv _addmm_activation"},
 	{Formula{count: quantized(matmul)}, "QLinearMatMul"},
@@ -103,6 +104,7 @@ var kernels = [...]Formula{
 	kernelname.Product:     {count: kernelProduct, kernel: true},
 	kernelname.Convolution: {kernel: true},
 	kernelname.Attention:   {kernel: true},
+	kernelname.Products:    {kernel: true},
 }
 
 // gradients are the formulas of operators that compute the gradients of another one.

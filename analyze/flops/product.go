@@ -28,6 +28,19 @@ func matmul(o operands) result {
 	return noResult()
 }
 
+// grouped counts PyTorch's product of groups of rows or of columns, such as the tokens of experts, each by the matrix of its
+// group.
+func grouped(o operands) result {
+	a, b := o.input(0), o.input(1)
+	switch {
+	case len(a) == 2 && len(b) == 3:
+		b = b[1:]
+	case len(a) == 3 && len(b) == 2:
+		a = a[1:]
+	}
+	return matmul(operands{in: []op.Shape{a, b}})
+}
+
 // gemm counts ONNX's product of two matrices plus an optional third. If ONNX Runtime has packed the second matrix, the
 // third becomes the second input.
 func gemm(o operands) result {

@@ -68,7 +68,7 @@ func FuzzShort(f *testing.F) {
 func TestTaskOf(t *testing.T) {
 	tasks := map[kernelname.Task]string{
 		kernelname.Aside: "aside", kernelname.Product: "product", kernelname.Convolution: "convolution",
-		kernelname.Attention: "attention",
+		kernelname.Attention: "attention", kernelname.Products: "products",
 	}
 	golden.Lines(t, "testdata/tasks.txt", func(name string) string { return tasks[kernelname.TaskOf(name)] })
 }

@@ -17,6 +17,8 @@ const (
 	Convolution
 	// Attention is attention as a whole.
 	Attention
+	// Products is several products, each with shapes of its own.
+	Products
 )
 
 // attention has parts of the names of operators and kernels for all of attention.
@@ -53,7 +55,7 @@ func TaskOf(name string) Task {
 	case strings.HasPrefix(name, "Cijk_"), strings.HasPrefix(name, "nvjet"):
 		return Product
 	case has("grouped", "group_gemm", "groupgemm"):
-		return Aside // of several products, whose shapes are not those of the operator's inputs
+		return Products
 	case has("gemm"):
 		return Product
 	}
