@@ -14,8 +14,8 @@ const (
 )
 
 // OfHost returns the gaps of engines that have much of the time, and where they are, or "" without any: between executions,
-// or else between their operations, or in pauses within executions or before collectives. Without executions they are between
-// the operations of requests.
+// or else between their operations, or in pauses within executions, in these and between them, or before collectives.
+// Without executions they are between the operations of requests.
 func OfHost(f *trace.Forest) (g Gaps, where string) {
 	const (
 		most = 0.12 // between executions
@@ -37,11 +37,16 @@ func OfHost(f *trace.Forest) (g Gaps, where string) {
 	if g = Between(f, works, false); g.Are(most) {
 		return g, BetweenSteps
 	}
-	switch {
-	case areRare(Between(f, works, true)) || g.Are(much):
+	between := Between(f, works, true)
+	if areRare(between) || g.Are(much) {
 		return g, BetweenSteps
-	case areRare(WithinSteps(f)):
+	}
+	within := WithinSteps(f)
+	switch {
+	case areRare(within):
 		return g, WithinStep
+	case areRare(Gaps{List: between.List, First: within.List, NS: between.NS + within.NS, Steps: between.Steps}):
+		return g, BetweenOperations
 	case areRare(BeforeCollectives(f)):
 		return g, AtCollectives
 	}
