@@ -89,13 +89,16 @@ func TestStepsOfAnEngineAreComparedByTheirWork(t *testing.T) {
 		rounds     int // 1 unless stated
 		rule, says string
 	}{
-		{name: "a prompt first, by weight", steps: repeat(engineStep{weight: 100, ns: 48 * ms}, engineStep{weight: 1, ns: 8 * ms}, 20)},
-		{name: "a prompt first, by shapes", steps: repeat(engineStep{rows: 300, ns: 48 * ms}, engineStep{rows: 3, ns: 8 * ms}, 20)},
+		{name: "a prompt first, by weight",
+			steps: repeat(engineStep{weight: 100, ns: 48 * ms}, engineStep{weight: 1, ns: 8 * ms}, 20)},
+		{name: "a prompt first, by shapes",
+			steps: repeat(engineStep{rows: 300, ns: 48 * ms}, engineStep{rows: 3, ns: 8 * ms}, 20)},
 		{name: "a prompt first, by phase", steps: repeat(engineStep{phase: "prefill", weight: 1, ns: 48 * ms},
 			engineStep{phase: "decode", weight: 1, ns: 8 * ms}, 20)},
 		{name: "a first step of unknown work", steps: repeat(engineStep{ns: 48 * ms}, engineStep{ns: 8 * ms}, 20)},
 		{
-			name: "slow first requests", first: repeat(decode, decode, 80), steps: repeat(decode, decode, 20), rounds: 6,
+			name: "slow first requests", rounds: 6,
+			first: repeat(decode, decode, 80), steps: repeat(decode, decode, 20),
 			rule: "warm_up", says: "The first POST /generate takes",
 		},
 		{
@@ -124,8 +127,9 @@ func TestStepsOfAnEngineAreComparedByTheirWork(t *testing.T) {
 		},
 		{
 			name: "slow calls of unknown work", rounds: 6, rule: "uneven_calls",
-			steps: append(repeat(engineStep{weight: 100, ns: 48 * ms}, engineStep{weight: 1, ns: 8 * ms}, 20), engineStep{weight: 1, ns: 200 * ms}),
-			says:  "mul_mat takes up to 200 ms in 6 of 131 calls, where the load of the step explains 8.00 ms",
+			steps: append(repeat(engineStep{weight: 100, ns: 48 * ms}, engineStep{weight: 1, ns: 8 * ms}, 20),
+				engineStep{weight: 1, ns: 200 * ms}),
+			says: "mul_mat takes up to 200 ms in 6 of 131 calls, where the load of the step explains 8.00 ms",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

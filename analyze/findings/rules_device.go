@@ -81,10 +81,7 @@ func (l *list) slowCopies() (all []candidate) {
 		f.Try = "pin the host's memory, and copy without blocking on a stream of its own"
 		all = append(all, candidate{Finding: f, changes: changes})
 	}
-	var handOvers []copies.HandOver
-	if l.byRequest {
-		handOvers = copies.HandOvers(l.Forest)
-	}
+	handOvers := copies.HandOvers(l.Forest)
 	link := cmp.Or(links.Peak(l.Peaks), linkRate)
 	for _, o := range l.onDevices(op.KindMemory) {
 		isPageable := slices.ContainsFunc(pageable, func(p profile.Operation) bool { return p.Operation == o.Operation })
@@ -99,7 +96,7 @@ func (l *list) slowCopies() (all []candidate) {
 				Finding: f, changes: []replay.Change{{Kind: replay.Rate, Select: o.Operation, Factor: link}}, atMost: true,
 			})
 		case isPageable, copies.IsMigration(o.Operation), slices.ContainsFunc(handOvers, func(h copies.HandOver) bool {
-			return !h.IsSpan && h.Name == o.Operation
+			return l.byRequest && !h.IsSpan && h.Name == o.Operation
 		}):
 		case l.byRequest && strings.Contains(o.Operation, "DtoH") && len(l.Forest.Executions.List) > 0:
 			f := says(&o, "Steps copy results to the host: %s take %s.", units.Plural(o.Count, "copy"), units.Duration(o.SumNS))
@@ -130,24 +127,16 @@ func (l *list) slowCopies() (all []candidate) {
 func (l *list) handOvers(of []copies.HandOver) (all []candidate) {
 	for i := range of {
 		h := &of[i]
-		if !l.enough(h.NS) {
+		if !l.byRequest || !l.enough(h.NS) {
 			continue
 		}
-		calls, rate, name := units.Plural(h.Calls, "copy"), "", "copies"
-		if h.IsSpan {
-			calls, name = units.Plural(h.Calls, "span"), "spans"
-		}
-		evidence := []Evidence{times(name, h.Calls), times("requests", h.Requests), lasts("time", h.NS)}
-		if h.Bytes > 0 {
-			perSecond := float64(h.Bytes) / float64(h.NS) * 1e9
-			calls += " of " + units.Bytes(h.Bytes)
-			rate = ", at " + units.Bytes(int64(perSecond)) + "/s in the mean"
-			evidence = append(evidence, Evidence{"bytes", h.Bytes, "B"}, figure("rate", perSecond, "B/s"))
-		}
-		f := says(Copies, Where{Section: "memory", Operation: h.Name},
-			"Requests wait for %s between their executions: %s take %s%s.", l.named(h.Name), calls, units.Duration(h.NS), rate)
+		f := says(Copies, Where{Section: "memory", Operation: h.Name}, "Requests wait for %s between their executions: %s.",
+			l.named(h.Name), h.Text())
 		f.Rule = "copy_overlap"
-		f.Evidence = evidence
+		f.Evidence = []Evidence{times("copies", h.Calls), times("requests", h.Requests), lasts("time", h.NS)}
+		if h.Bytes > 0 {
+			f.Evidence = append(f.Evidence, Evidence{"bytes", h.Bytes, "B"}, figure("rate", h.Rate(), "B/s"))
+		}
 		f.Try = "a faster link or fewer bytes; send the layers that are ready while the others are computed"
 		if h.IsSpan {
 			f.Where.Section = "critical_path"

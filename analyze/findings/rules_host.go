@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/findings/internal/fusible"
 	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/replay"
-	"github.com/optrace/optrace/analyze/sequences"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/model/attrkey"
@@ -438,7 +438,7 @@ func (l *list) launchBound() []candidate {
 
 // shortOperations finds runs of short operations on a stream.
 func (l *list) shortOperations() []candidate {
-	gaps, most := l.sequenceGaps()
+	gaps, most := fusible.Gaps(l.Sequences)
 	if most == nil {
 		return nil
 	}
@@ -481,16 +481,4 @@ func whereGap(g timeline.HostGap, operation string) Where {
 	w.Operation = operation
 	w.FromNS, w.ToNS = op.Known(g.StartNS), op.Known(g.StartNS+g.DurationNS)
 	return w
-}
-
-// sequenceGaps returns the time between the operations of repeated sequences, and the sequence with the longest gaps.
-func (l *list) sequenceGaps() (gaps int64, most *sequences.Sequence) {
-	for i := range l.Sequences.Rows {
-		s := &l.Sequences.Rows[i]
-		gaps += s.GapNS
-		if most == nil || s.GapNS > most.GapNS {
-			most = s
-		}
-	}
-	return gaps, most
 }

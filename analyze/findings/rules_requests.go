@@ -9,10 +9,9 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/findings/internal/executions"
-	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/requests"
-	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
@@ -229,44 +228,19 @@ func (l *list) findEngineHost() []candidate {
 		return nil
 	}
 	const (
-		most = 0.12 // between executions
-		much = 0.15 // between operations: the first one of a step is launched in it
-		rare = 0.05 // in pauses
+		left     = 0.2  // of the gaps, unless operations tell the host's time within steps
+		launches = 0.05 // what is left of gaps without the host's work
 	)
-	const left = 0.2 // of the gaps, unless operations tell the host's time within steps
-	shorter := replay.Change{Kind: replay.Host, Factor: left}
-	areRare := func(g *executions.Gaps) bool {
-		_, ns, _ := g.Pauses()
-		return g.Are(rare) && 2*ns > g.NS
+	g, where := executions.OfHost(l.Forest)
+	if where == "" {
+		return nil
 	}
-	var g executions.Gaps
-	atCollectives, within := false, ""
-	if l.isOfTurns() {
-		if g = executions.WithinRequests(l.Forest, timeline.IdleThreshold); !g.Are(most) && !areRare(&g) {
-			return nil
-		}
-		const launches = 0.05 // what is left of gaps without the host's work
-		shorter.Factor = launches
-	} else {
-		works := executions.Spans(l.Forest)
+	shorter := replay.Change{Kind: replay.Host, Factor: launches}
+	if !l.isOfTurns() {
+		shorter.Factor = cmp.Or(g.Left(), left)
 		if service := executions.Service(l.Forest); service != "" { // others may work for its requests, too
 			shorter.Select = "service=" + service
 		}
-		if g = executions.Between(l.Forest, works, false); !g.Are(most) {
-			g = executions.Between(l.Forest, works, true)
-			areFew := !g.Are(much) && !areRare(&g)
-			if areFew {
-				if g = executions.WithinSteps(l.Forest); areRare(&g) {
-					within = "the operations of "
-				}
-			}
-			if atCollectives = areFew && within == ""; atCollectives {
-				if g = executions.BeforeCollectives(l.Forest); !areRare(&g) {
-					return nil
-				}
-			}
-		}
-		shorter.Factor = cmp.Or(g.Left(), left)
 	}
 	if between := l.network(); between != nil && 2*between[0].saving.NS > g.NS { // the same time
 		return nil
@@ -277,9 +251,7 @@ func (l *list) findEngineHost() []candidate {
 		units.Duration(g.NS/n))
 	f.Evidence = []Evidence{times("gaps", n), lasts("gaps", g.NS), lasts("steps", g.Steps)}
 	f.Try = "prepare the next step while the device computes this one"
-	between := within + "steps, "
 	if l.isOfTurns() {
-		between = "operations, "
 		f.Text = fmt.Sprintf("The device is idle for %s before operations of waiting requests, %s at a time.",
 			units.Duration(g.NS), units.Duration(g.NS/n))
 		f.Try = "launch the next operations while the device computes these"
@@ -292,10 +264,10 @@ func (l *list) findEngineHost() []candidate {
 	const some = 4 // a gap in every so many requests is no rare one
 	if long, ns, usual := g.Pauses(); 2*ns > g.NS && (!l.isOfTurns() || some*long <= served) {
 		f.Rule = "pauses"
-		f.Text = fmt.Sprintf("The engine pauses %s between %sfor %s in the mean, while requests wait; other gaps "+
-			"take %s.", units.Plural(long, "time"), between, units.Duration(ns/long), units.Duration(usual))
+		f.Text = fmt.Sprintf("The engine pauses %s between %s, for %s in the mean, while requests wait; other gaps "+
+			"take %s.", units.Plural(long, "time"), where, units.Duration(ns/long), units.Duration(usual))
 		f.Evidence = append(f.Evidence, times("pauses", long), lasts("pauses", ns))
-		if atCollectives {
+		if where == executions.AtCollectives {
 			f.Text = fmt.Sprintf("The host of a device pauses %s for %s in the mean, and all other devices wait for it in a "+
 				"collective.", units.Plural(long, "time"), units.Duration(ns/long))
 			f.Evidence = []Evidence{times("pauses", long), lasts("pauses", ns)}
@@ -329,24 +301,11 @@ func (l *list) isOfTurns() bool {
 // addPlace says in a finding on devices idle for a time between which operations most of it is, and what the host does
 // there.
 func (l *list) addPlace(f *Finding, idle int64) {
-	var place *timeline.Place
-	most := int64(0)
-	for i := range l.Places {
-		p := &l.Places[i]
-		if here := p.SumNS - max(p.EarlyNS, p.NoRequestNS); p.After != key.Other && here > most {
-			place, most = p, here
-		}
-	}
+	place, most, host := hostcalls.LongestIdle(l.Places)
 	if place == nil {
 		return
 	}
 	most = min(most, idle)
-	host := ""
-	for _, name := range slices.Sorted(maps.Keys(place.HostNS)) {
-		if ns := place.HostNS[name]; 2*ns >= most && ns > place.HostNS[host] && !requests.IsWait(name) {
-			host = name
-		}
-	}
 	if before, _, ok := strings.Cut(f.Text, ", "); ok && 2*most >= idle {
 		f.Text = before + "."
 	}

@@ -65,7 +65,8 @@ func (l *list) waits() (all []candidate) {
 	if len(l.launchBound()) > 0 { // also the code that works on the value keeps the device idle
 		for i := range all {
 			if c := &all[i]; c.changes[0].Kind == replay.Remove {
-				c.beside = l.codeBehind(c.changes[0].Select)
+				isOther := func(name string) bool { return l.hostCalls[name] > 0 || hasRule(name) }
+				c.beside = hostcalls.CodeBehind(l.Places, c.changes[0].Select, isOther) / l.devicesNum
 			}
 		}
 	}
@@ -87,28 +88,6 @@ func (l *list) behindPauses(waits []candidate) {
 			c.isEffect = true
 		}
 	}
-}
-
-// codeBehind returns the idle time of devices behind an operator of the host without another one, beyond the usual time.
-func (l *list) codeBehind(operator string) int64 {
-	var behind, n, usual, most int64 // usual is of the most frequent place
-	for i := range l.Places {
-		p := &l.Places[i]
-		ns := p.SumNS
-		for name, in := range p.HostNS {
-			if l.hostCalls[name] > 0 || hasRule(name) {
-				ns -= in
-			}
-		}
-		if p.After == operator {
-			behind += ns
-			n += p.Count
-		} else if p.Count > most {
-			most = p.Count
-			usual = ns / most
-		}
-	}
-	return max(0, behind-n*usual) / l.devicesNum
 }
 
 // waitingOperations finds operations of the host waiting for a device, in recordings without long calls that wait.

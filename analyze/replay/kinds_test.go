@@ -12,8 +12,8 @@ import (
 )
 
 // sized simulates an engine with two products of one name in each of three layers, told apart by their paths or by the
-// sizes of their results. The second product of layer 1 takes slower times as long as those of the others, and rare ones
-// take more.
+// sizes of their results. The second product of layer 1 takes slower times as long as in the others, and rare ones take
+// more.
 func sized(byPath bool, slower float64, more int64) (f *trace.Forest, sum int64) {
 	f = trace.New()
 	free := int64(0)

@@ -155,8 +155,9 @@ func windowed(window, host, pause int64) (specs []tracetest.Spec, sum int64) {
 	return specs, sum
 }
 
-// handedOver simulates an engine for prompts, a transfer, as an operation or, if negative, a span, and an engine for the
-// three tokens of all requests that have come. The host of this one pauses behind each eighth step, and between the two operations of each seventh.
+// handedOver simulates an engine for prompts, a transfer, as an operation or, if negative, a span, and an engine for
+// the three tokens of all requests that have come. The host of this one pauses behind each eighth step, and between the
+// two operations of each seventh.
 func handedOver(scale float64, transfer, behind, within int64) (specs []tracetest.Spec, sum int64) {
 	const n = 14
 	var come, left [n]int64
@@ -315,7 +316,8 @@ func TestServersRunAgainWithoutSharedStepsOrWithSeveralEngines(t *testing.T) {
 		g := replay.New(tracetest.AddTo(f, c.specs...))
 		r := check.Must(g.Run(check.Must(replay.Parse(change))(t)))(t)
 		if off := r.Requests.ReplayedSumNS - c.want; r.Requests.SumNS != c.from || max(off, -off) > c.from/50 {
-			t.Errorf("%s: %d of %d ns, want %d of %d", change, r.Requests.ReplayedSumNS, r.Requests.SumNS, c.want, c.from)
+			t.Errorf("%s: %d of %d ns, want %d of %d", change, r.Requests.ReplayedSumNS, r.Requests.SumNS, c.want,
+				c.from)
 		}
 	}
 }

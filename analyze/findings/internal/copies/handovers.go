@@ -2,11 +2,13 @@ package copies
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/serving"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/text/units"
 )
 
 // HandOver is an operation or a span of requests between their executions, such as the transfer between an engine for
@@ -16,6 +18,21 @@ type HandOver struct {
 	IsSpan                     bool
 	Requests, Calls, NS, Bytes int64
 	BetweenNS                  int64 // the part of NS between executions
+}
+
+// Rate returns the mean rate in bytes a second, 0 if unknown.
+func (h *HandOver) Rate() float64 { return float64(h.Bytes) / float64(max(1, h.NS)) * 1e9 }
+
+// Text says how much is handed over, and how fast.
+func (h *HandOver) Text() string {
+	switch {
+	case h.IsSpan:
+		return units.Plural(h.Calls, "span") + " take " + units.Duration(h.NS)
+	case h.Bytes == 0:
+		return units.Plural(h.Calls, "copy") + " take " + units.Duration(h.NS)
+	}
+	return fmt.Sprintf("%s of %s take %s, at %s/s in the mean", units.Plural(h.Calls, "copy"), units.Bytes(h.Bytes),
+		units.Duration(h.NS), units.Bytes(int64(h.Rate())))
 }
 
 // execution is the time of an execution of a request on an engine.

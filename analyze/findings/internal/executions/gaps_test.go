@@ -53,3 +53,29 @@ func TestGapsWithinSteps(t *testing.T) {
 	check.Equal(t, "in them", 12*ms, ns)
 	check.Equal(t, "beside them", 288*ms, g.Steps)
 }
+
+// Pauses strike between steps and within them: together they are told where neither alone has enough of the time.
+func TestPausesBetweenStepsAndWithin(t *testing.T) {
+	for pause, want := range map[int64]string{3: "", 12: executions.BetweenOperations, 30: executions.BetweenSteps} {
+		f := trace.New()
+		const ms = 1_000_000
+		at := int64(0)
+		for i := range int64(100) {
+			in := byte(2 + i)
+			within := int64(0)
+			if i%30 == 7 {
+				within = pause * ms
+			}
+			end := at + 10*ms + within
+			tracetest.AddTo(f, tracetest.SpanAt("step", 1, 0, at, end).In(in).To(1, 1),
+				tracetest.OpAt("mlp", 2, 1, at, at+5*ms).In(in), tracetest.OpAt("mlp", 3, 1, at+5*ms+within, end).In(in))
+			if at = end + ms/100; i%30 == 20 {
+				at += pause * ms
+			}
+		}
+		tracetest.AddTo(f, tracetest.SpanAt("POST", 1, 0, 0, at))
+		f.Build()
+		_, where := executions.OfHost(f)
+		check.Equal(t, "where", want, where)
+	}
+}

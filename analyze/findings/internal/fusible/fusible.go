@@ -8,6 +8,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/selection"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/replay"
+	"github.com/optrace/optrace/analyze/sequences"
 	"github.com/optrace/optrace/analyze/trace"
 )
 
@@ -50,4 +51,16 @@ func Find(f *trace.Forest, operations []profile.Operation, maxChanges int) (chan
 		}
 	}
 	return changes, most, runs, tensors
+}
+
+// Gaps returns the time between the operations of repeated sequences, and the sequence with the longest gaps, or nil.
+func Gaps(all *sequences.Sequences) (gaps int64, most *sequences.Sequence) {
+	for i := range all.Rows {
+		s := &all.Rows[i]
+		gaps += s.GapNS
+		if most == nil || s.GapNS > most.GapNS {
+			most = s
+		}
+	}
+	return gaps, most
 }
