@@ -255,7 +255,7 @@ func (l *list) findEngineHost() []candidate {
 		f.Text = fmt.Sprintf("The device is idle for %s before operations of waiting requests, %s at a time.",
 			units.Duration(g.NS), units.Duration(g.NS/n))
 		f.Try = "launch the next operations while the device computes these"
-		l.addPlace(&f, g.NS)
+		l.addPlace(&f, &g)
 	}
 	served := int64(0)
 	for i := range l.Alike {
@@ -298,24 +298,22 @@ func (l *list) isOfTurns() bool {
 	return l.byRequest && l.Forest != nil && len(l.Forest.Executions.List) == 0
 }
 
-// addPlace says in a finding on devices idle for a time between which operations most of it is, and what the host does
+// addPlace says in a finding on gaps of devices between which operations most of the time is, and what the host does
 // there.
-func (l *list) addPlace(f *Finding, idle int64) {
-	place, most, host := hostcalls.LongestIdle(l.Places)
-	if place == nil {
+func (l *list) addPlace(f *Finding, g *executions.Gaps) {
+	if g.LongestNS == 0 {
 		return
 	}
-	most = min(most, idle)
-	if before, _, ok := strings.Cut(f.Text, ", "); ok && 2*most >= idle {
+	if before, _, ok := strings.Cut(f.Text, ", "); ok && 2*g.LongestNS >= g.NS {
 		f.Text = before + "."
 	}
-	f.Text += fmt.Sprintf(" It is idle longest after %s, until %s: for %s in all", l.named(place.After),
-		l.named(place.Until), units.Duration(most))
-	f.Evidence = append(f.Evidence, about("after", place.After), about("until", place.Until), lasts("idle there", most))
-	if host != "" {
+	f.Text += fmt.Sprintf(" It is idle longest after %s, until %s: for %s in all", l.named(g.After), l.named(g.Until),
+		units.Duration(g.LongestNS))
+	f.Evidence = append(f.Evidence, about("after", g.After), about("until", g.Until), lasts("idle there", g.LongestNS))
+	if host, isWithin := hostcalls.HostBetween(l.Places, g.After, g.Until, g.LongestNS); host != "" {
 		f.Text += ", while the host is in " + l.named(host)
 		f.Evidence = append(f.Evidence, about("host", host))
-		if 2*place.WithinNS < most {
+		if !isWithin {
 			f.Try = "do this on another thread, and begin the next request meanwhile"
 		}
 	}

@@ -337,7 +337,7 @@ func TestWhatIsSaidOfServers(t *testing.T) {
 		"a span before the device": {parsing(), "before_operations", "20 requests POST spend 200 ms (50.0 %)"},
 		"a slow worker":            {workers(9*ms, 0), "straggler", "cuda:1 takes 2.25 times as long as the other worker of its queue"},
 		"the host in requests":     {workers(4*ms, ms), "engine_host", "idle for 236 ms before operations of waiting"},
-		"the host behind requests": {encoding(), "engine_host", "until unet: for 240 ms in all, while the host is in enc"},
+		"the host behind requests": {encoding(), "engine_host", "until unet: for 230 ms in all, while the host is in enc"},
 		"workers without requests": {workers(2*ms, 0), "pauses", ""},
 		"a window for batches":     {joining(), "queue", "idle for 228 ms while requests wait for others"},
 		"a failed request":         {parsing(), "errors", "1 of 20 requests POST ended with an error."},

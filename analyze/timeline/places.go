@@ -192,12 +192,9 @@ func (p *placer) cameAt(r int32) int64 {
 	f := p.forest
 	came := p.owners[r]
 	service := f.Service(r)
-	for at := f.Tree.Parent[r]; at != trace.NoRow; at = f.Tree.Parent[at] {
+	for at := f.Tree.Parent[r]; at != trace.NoRow && at != p.owners[r]; at = f.Tree.Parent[at] {
 		if f.Node(at).Service() == service {
 			came = at
-		}
-		if at == p.owners[r] {
-			break
 		}
 	}
 	return f.Start(came)

@@ -22,6 +22,9 @@ import (
 type Gaps struct {
 	List, First                   []int64
 	NS, Steps, Within, Operations int64
+	// After and Until name the operations of devices with most of the time between them, LongestNS, if known.
+	After, Until string
+	LongestNS    int64
 }
 
 // Count returns the number of all gaps.
@@ -275,6 +278,7 @@ func WithinRequests(f *trace.Forest, above time.Duration) (g Gaps) {
 	}
 	came := requests.Came(f, owners, first)
 	var alone []int64
+	at := make(map[[2]int32]int64) // by the names on both sides
 	for _, rows := range f.Devices.All() {
 		before, end := trace.NoRow, int64(0)
 		for _, r := range rows {
@@ -286,6 +290,12 @@ func WithinRequests(f *trace.Forest, above time.Duration) (g Gaps) {
 			isOne := before != trace.NoRow && of != trace.NoRow && int(of) < f.Len()
 			if isOne && (ended[r] > 0 || f.Start(of) < end) && start-from > int64(above) {
 				g.NS += start - from
+				beside := [2]int32{f.Name(before), f.Name(r)}
+				at[beside] += start - from
+				if at[beside] > g.LongestNS {
+					g.LongestNS = at[beside]
+					g.After, g.Until = f.RowName(before), f.RowName(r)
+				}
 				if ended[r] > 0 {
 					g.List = append(g.List, start-from)
 				} else {

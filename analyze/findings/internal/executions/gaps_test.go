@@ -5,6 +5,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/findings/internal/executions"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/testing/check"
 )
@@ -78,4 +79,23 @@ func TestPausesBetweenStepsAndWithin(t *testing.T) {
 		_, where := executions.OfHost(f)
 		check.Equal(t, "where", want, where)
 	}
+}
+
+// The longest gaps of requests in turn are told by their sum, however frequent others are.
+func TestThePlaceWithMostOfTheGaps(t *testing.T) {
+	f := trace.New()
+	const ms = 1_000_000
+	at := int64(0)
+	for i := range int64(10) {
+		in := byte(1 + i)
+		for k := range uint64(20) {
+			tracetest.AddTo(f, tracetest.OpAt("unet", 2+k, 1, at, at+2*ms).In(in))
+			at += 2*ms + ms/10
+		}
+		tracetest.AddTo(f, tracetest.OpAt("vae", 30, 1, at, at+ms).In(in), tracetest.SpanAt("POST", 1, 0, 0, at+20*ms).In(in))
+		at += 20 * ms
+	}
+	f.Build()
+	g := executions.WithinRequests(f, timeline.IdleThreshold)
+	check.Equal(t, "after, until, for", [3]any{"vae", "unet", int64(9 * 19 * ms)}, [3]any{g.After, g.Until, g.LongestNS})
 }

@@ -4,29 +4,26 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/timeline"
 )
 
-// LongestIdle returns the place with most of the idle time in which a request waits, that time, and where the host is in half
-// of it, "" if unknown. It returns nil without any.
-func LongestIdle(places []timeline.Place) (place *timeline.Place, most int64, host string) {
+// HostBetween returns where the host is for half of a time in the idle time between two operations, "" if unknown, and
+// whether most of the idle time is within requests.
+func HostBetween(places []timeline.Place, after, until string, most int64) (host string, isWithin bool) {
 	for i := range places {
 		p := &places[i]
-		if here := p.SumNS - max(p.EarlyNS, p.NoRequestNS); p.After != key.Other && here > most {
-			place, most = p, here
+		if p.After != after || p.Until != until {
+			continue
 		}
-	}
-	if place == nil {
-		return nil, 0, ""
-	}
-	for _, name := range slices.Sorted(maps.Keys(place.HostNS)) {
-		if ns := place.HostNS[name]; 2*ns >= most && ns > place.HostNS[host] && !requests.IsWait(name) {
-			host = name
+		for _, name := range slices.Sorted(maps.Keys(p.HostNS)) {
+			if ns := p.HostNS[name]; 2*ns >= most && ns > p.HostNS[host] && !requests.IsWait(name) {
+				host = name
+			}
 		}
+		isWithin = 2*p.WithinNS >= most
 	}
-	return place, most, host
+	return host, isWithin
 }
 
 // CodeBehind returns the idle time of devices behind an operator of the host, without calls that are others' and beyond the
