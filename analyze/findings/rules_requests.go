@@ -50,6 +50,9 @@ func (l *list) longPrompts() []candidate {
 		return n
 	}
 	long := longer(10, few)
+	for long > 1 && weights[rows[long-1]] < apart*weights[rows[long]] { // of a long tail
+		long--
+	}
 	if all := longer(4, min(many, len(rows)/5)); kind == "prompt" && all > long && weights[rows[all-1]] >= apart*weights[rows[all]] {
 		long = all
 	}
