@@ -3,6 +3,7 @@ package executions
 import (
 	"cmp"
 	"iter"
+	"math"
 	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/sketch"
@@ -117,9 +118,9 @@ type Last struct {
 }
 
 // LastOf returns the service for which calls to several services at the same time wait longest, nil without one that is last
-// in most of them.
+// in most of them, and in more than equal services would be by chance.
 func LastOf(f *trace.Forest) *Last {
-	const most = 0.6
+	const most, deviations = 0.6, 4
 	calls, _ := callsOf(f)
 	type ratios struct{ times, work []float64 }
 	type callee struct {
@@ -137,6 +138,7 @@ func LastOf(f *trace.Forest) *Last {
 		return callee{c.to, trace.NoRow}
 	}
 	n := int64(0)
+	usually, variance := 0.0, 0.0 // how often each is the last of equal ones
 	elements := func(c *call) (sum int64) {
 		for _, r := range f.Tree.Children(c.called) {
 			sum += f.Elements(r)
@@ -160,10 +162,13 @@ func LastOf(f *trace.Forest) *Last {
 			continue
 		}
 		n++
+		chance := 1 / float64(1+len(usual))
+		usually += chance
+		variance += chance * (1 - chance)
 		l := all[to]
 		if l == nil {
 			l = &Last{Service: last.to, Span: f.RowName(last.called)}
-			if !isOne {
+			if !isOne && to.device != trace.NoRow {
 				l.Device = f.Devices.Keys[to.device].Label(false)
 			}
 			all[to], of[to] = l, &ratios{}
@@ -176,7 +181,7 @@ func LastOf(f *trace.Forest) *Last {
 		r.work = append(r.work, float64(elements(last))/float64(max(1, sketch.Median(work))))
 	}
 	for to, l := range all {
-		if float64(l.LastIn) > most*float64(n) {
+		if times := float64(l.LastIn); times > most*float64(n) && times > usually+deviations*math.Sqrt(variance) {
 			r := of[to]
 			slices.Sort(r.times)
 			slices.Sort(r.work)

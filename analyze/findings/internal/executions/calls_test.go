@@ -62,9 +62,20 @@ func TestLastToAnswer(t *testing.T) {
 		longer, rows int64
 		want         *executions.Last
 	}{
-		"slower":    {50, 0, &executions.Last{Service: "shard-2", Span: "Lookup", Count: 5, LastIn: 5, Times: 1.5, Work: 1, NS: 250}},
-		"more rows": {200, 2000, &executions.Last{Service: "shard-2", Span: "Lookup", Count: 5, LastIn: 5, Times: 3, Work: 3, NS: 1000}},
+		"slower":    {50, 0, &executions.Last{Service: "shard-2", Span: "Lookup", Count: 8, LastIn: 8, Times: 1.5, Work: 1, NS: 400}},
+		"more rows": {200, 2000, &executions.Last{Service: "shard-2", Span: "Lookup", Count: 8, LastIn: 8, Times: 3, Work: 3, NS: 1600}},
 	} {
-		check.Equal(t, name, c.want, executions.LastOf(fan(5, c.longer, c.rows, 0)))
+		check.Equal(t, name, c.want, executions.LastOf(fan(8, c.longer, c.rows, 0)))
 	}
+	f := trace.New()
+	for i := range byte(20) { // one service, the last without an operation
+		tracetest.AddTo(f, tracetest.SpanAt("POST", 1, 0, 0, 90).In(i+1).Of("gateway"),
+			tracetest.SpanAt("call", 2, 1, 0, 30).In(i+1).Of("gateway"), tracetest.SpanAt("Lookup", 3, 2, 5, 25).In(i+1).Of("shard"),
+			tracetest.OpAt("lookup", 4, 3, 5, 25).In(i+1).Of("shard").On("cpu"),
+			tracetest.SpanAt("call", 5, 1, 0, 90).In(i+1).Of("gateway"), tracetest.SpanAt("Lookup", 6, 5, 5, 85).In(i+1).Of("shard"))
+	}
+	f.Build()
+	want := &executions.Last{Service: "shard", Span: "Lookup", Count: 20, LastIn: 20, Times: 4, NS: 20 * 60}
+	check.Equal(t, "without an operation", want, executions.LastOf(f))
+	check.Equal(t, "by chance", (*executions.Last)(nil), executions.LastOf(fan(4, 50, 0, 0)))
 }
