@@ -245,9 +245,6 @@ func (l *list) findEngineHost() []candidate {
 			shorter.Select = "service=" + service
 		}
 	}
-	if between := l.network(); between != nil && 2*between[0].saving.NS > g.NS { // the same time
-		return nil
-	}
 	n := g.Count()
 	f := says(HostGap, Where{Section: "critical_path"},
 		"The engine is idle for %s between steps, %s at a time, while requests wait.", units.Duration(g.NS),
@@ -277,8 +274,8 @@ func (l *list) findEngineHost() []candidate {
 		}
 		f.Try = "look for what stops the host now and then: garbage collection, logs, other processes"
 		shorter = replay.Change{Kind: replay.Pauses}
-	} else if 2*l.windows().NS > g.NS {
-		return nil
+	} else if between := l.network(); 2*l.windows().NS > g.NS || between != nil && 2*between[0].saving.NS > g.NS {
+		return nil // the same time
 	}
 	if executions.Alternate(l.Forest, l.whole) {
 		f.Text += " No two devices work at the same time."

@@ -22,6 +22,8 @@ import (
 type Gaps struct {
 	List, First                   []int64
 	NS, Steps, Within, Operations int64
+	// Executions is the number of executions, of which few may have a gap.
+	Executions int64
 	// After and Until name the operations of devices with most of the time between them, LongestNS, if known.
 	After, Until string
 	LongestNS    int64
@@ -63,7 +65,7 @@ func (g *Gaps) Pauses() (n, ns, usual int64) {
 				sum += gap
 			}
 		}
-		if rare*of <= int64(len(list)) {
+		if rare*of <= max(int64(len(list)), g.Executions) {
 			n += of
 			ns += sum
 		}
@@ -145,6 +147,7 @@ func Between(f *trace.Forest, works []Span, operations bool) (g Gaps) {
 		of := engine{f.Service(w.Row), w.device}
 		ended := before[of]
 		before[of] = &w
+		g.Executions++
 		g.Steps += w.to - w.from
 		if w.busy > 0 {
 			g.Within += max(0, w.to-w.from-w.busy)

@@ -99,3 +99,14 @@ func TestThePlaceWithMostOfTheGaps(t *testing.T) {
 	g := executions.WithinRequests(f, timeline.IdleThreshold)
 	check.Equal(t, "after, until, for", [3]any{"vae", "unet", int64(9 * 19 * ms)}, [3]any{g.After, g.Until, g.LongestNS})
 }
+
+// Pauses are rare among all executions. Few of an idle engine's have a gap.
+func TestPausesAreRareAmongExecutions(t *testing.T) {
+	const us = 1000
+	list := []int64{100 * us, 100 * us, 100 * us, 100 * us, 6000 * us, 7000 * us}
+	for all, want := range map[int64]int64{0: 0, 19: 0, 20: 2} {
+		g := executions.Gaps{List: list, Executions: all}
+		n, ns, usual := g.Pauses()
+		check.Equal(t, "pauses, in them, usual", [3]int64{want, want / 2 * 13000 * us, 100 * us}, [3]int64{n, ns, usual})
+	}
+}

@@ -45,7 +45,8 @@ func OfHost(f *trace.Forest) (g Gaps, where string) {
 	switch {
 	case areRare(within):
 		return g, WithinStep
-	case areRare(Gaps{List: between.List, First: within.List, NS: between.NS + within.NS, Steps: between.Steps}):
+	case areRare(Gaps{List: between.List, First: within.List, NS: between.NS + within.NS, Steps: between.Steps,
+		Executions: between.Executions}):
 		return g, BetweenOperations
 	case areRare(BeforeCollectives(f)):
 		return g, AtCollectives
