@@ -179,13 +179,14 @@ func (l *list) slowCalls() (all []candidate) {
 			continue
 		}
 		c := candidate{changes: change(replay.Typical, name), atMost: true}
-		does, try := "takes", "look for what stops it now and then: a lock, a compaction, a retry, garbage collection"
+		text := "%s takes %s in the mean %s of %s, and %s at the median, while requests wait."
+		try := "look for what stops it now and then: a lock, a compaction, a retry, garbage collection"
 		if x.Error != "" {
-			does, try = "fails after", "look for why it fails ("+l.named(x.Error)+"), or set a deadline near its usual time"
+			text = "%s fails, after %s in the mean, %s of %s. Others take %s at the median."
+			try = "look for why it fails (" + l.named(x.Error) + "), or set a deadline near its usual time"
 			c.changes, c.saving = nil, replay.Saving{NS: ns - n*usual, HighNS: ns}
 		}
-		c.Finding = says(HostGap, Where{Section: "critical_path", Operation: name},
-			"%s %s %s in the mean %s of %s, and %s at the median, while requests wait.", l.named(name), does,
+		c.Finding = says(HostGap, Where{Section: "critical_path", Operation: name}, text, l.named(name),
 			units.Duration(ns/n), units.Count(n), units.Plural(x.All, "time"), units.Duration(usual))
 		c.Evidence = []Evidence{about("operation", name), times("slow calls", n), lasts("in them", ns), lasts("median", usual)}
 		c.Try = try

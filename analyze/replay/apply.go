@@ -87,18 +87,6 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 	return s.Count, nil
 }
 
-// isOnDevice reports whether row r is an operation of a device.
-func (g *Graph) isOnDevice(r int32) bool {
-	return g.forest.IsDeviceSide(r) && g.devices[g.forest.Device(r)]
-}
-
-func isRow(owner int32) bool { return owner >= 0 }
-
-// isTimeOf reports whether e is time of its owner: of an operation, or of a row of a host outside its children.
-func (g *Graph) isTimeOf(e edge) bool {
-	return e.owner >= 0 && (e.kind == own || e.kind == onThread && !g.isOnDevice(e.owner))
-}
-
 // limit changes the own time of selected operations, and of selected events of hosts. The launching call of a copy
 // from pageable memory changes with it.
 func (g *Graph) limit(s *selection.Set, v *variant, change func(r int32, ns int64) int64) {
@@ -173,27 +161,6 @@ func (g *Graph) scaleHost(c Change, v *variant) (n int64, err error) {
 		v.Set(e.index, int64(math.Round(min(lag, c.Factor*max(lag, mean)))))
 	}
 	return n, nil
-}
-
-// endsExecution reports whether an edge is time of the host behind the last operation of a shared execution.
-func (g *Graph) endsExecution(e edge) bool {
-	x := g.rows.ExecutionOf(e.owner)
-	return x != trace.NoExecution && e.to == g.end[g.forest.Executions.List[x].Row]
-}
-
-// isBeforeExecution reports whether an edge to an operation is no time within a step of a shared execution.
-func (g *Graph) isBeforeExecution(e edge) bool {
-	x := g.rows.ExecutionOf(e.owner)
-	if x == trace.NoExecution {
-		return true
-	}
-	if node := e.from >> 1; node < g.g.Owned() && g.forest.Has(e.owner, trace.FlagStep) { // a batch of several steps
-		if r := g.g.owner[node]; g.forest.Has(r, trace.FlagStep) && g.forest.Step(r) != g.forest.Step(e.owner) {
-			return true
-		}
-	}
-	begin := g.begin[g.forest.Executions.List[x].Row]
-	return begin == none || g.g.At(e.from) <= g.g.At(begin)
 }
 
 // shortenPauses shortens the pauses of hosts to their usual time between two events. Those of engines are many times their

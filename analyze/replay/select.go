@@ -102,3 +102,36 @@ func (g *Graph) request(text string) (map[int32]bool, error) {
 	}
 	return rows, nil
 }
+
+// isOnDevice reports whether row r is an operation of a device.
+func (g *Graph) isOnDevice(r int32) bool {
+	return g.forest.IsDeviceSide(r) && g.devices[g.forest.Device(r)]
+}
+
+func isRow(owner int32) bool { return owner >= 0 }
+
+// isTimeOf reports whether e is time of its owner: of an operation, or of a row of a host outside its children.
+func (g *Graph) isTimeOf(e edge) bool {
+	return e.owner >= 0 && (e.kind == own || e.kind == onThread && !g.isOnDevice(e.owner))
+}
+
+// endsExecution reports whether an edge is time of the host behind the last operation of a shared execution.
+func (g *Graph) endsExecution(e edge) bool {
+	x := g.rows.ExecutionOf(e.owner)
+	return x != trace.NoExecution && e.to == g.end[g.forest.Executions.List[x].Row]
+}
+
+// isBeforeExecution reports whether an edge to an operation is no time within a step of a shared execution.
+func (g *Graph) isBeforeExecution(e edge) bool {
+	x := g.rows.ExecutionOf(e.owner)
+	if x == trace.NoExecution {
+		return true
+	}
+	if node := e.from >> 1; node < g.g.Owned() && g.forest.Has(e.owner, trace.FlagStep) { // a batch of several steps
+		if r := g.g.owner[node]; g.forest.Has(r, trace.FlagStep) && g.forest.Step(r) != g.forest.Step(e.owner) {
+			return true
+		}
+	}
+	begin := g.begin[g.forest.Executions.List[x].Row]
+	return begin == none || g.g.At(e.from) <= g.g.At(begin)
+}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
@@ -304,42 +305,39 @@ func FailedOnes(f *trace.Forest, longer int64) (all []Slow) {
 	if f == nil {
 		return nil
 	}
-	failed := make(map[int32]*Slow)
-	answered := make(map[int32][]int64)
-	spans := func(f *trace.Forest, is func(r int32)) {
-		for r := range f.Rows() {
-			if f.Flags(r)&(trace.FlagOp|trace.FlagStart) == trace.FlagStart && f.Tree.Parent[r] != trace.NoRow {
-				is(r)
+	type calls struct {
+		name     string
+		answered []int64 // durations
+		failed   []int32
+	}
+	byName := make(map[int32]*calls)
+	for r := range f.Rows() {
+		if f.Flags(r)&(trace.FlagOp|trace.FlagStart) != trace.FlagStart || f.Tree.Parent[r] == trace.NoRow {
+			continue
+		}
+		c := order.At(byName, f.Name(r))
+		if c.name = f.RowName(r); f.Has(r, trace.FlagFailed) {
+			c.failed = append(c.failed, r)
+		} else {
+			c.answered = append(c.answered, f.Duration(r))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		c := byName[name]
+		if len(c.answered) == 0 {
+			continue
+		}
+		s := Slow{Name: c.name, Usual: sketch.Median(c.answered), All: int64(len(c.answered) + len(c.failed))}
+		for _, r := range c.failed {
+			if len(f.Tree.Children(r)) == 0 && f.Duration(r) > longer*s.Usual {
+				s.Count++
+				s.Sum += f.Duration(r)
+				s.Error = cmp.Or(f.ErrorText(r), s.Error, "no reason stated")
 			}
 		}
-	}
-	spans(f, func(r int32) {
-		if !f.Has(r, trace.FlagFailed) {
-			answered[f.Name(r)] = append(answered[f.Name(r)], f.Duration(r))
+		if s.Count > 0 {
+			all = append(all, s)
 		}
-	})
-	usual := make(map[int32]int64)
-	for name, ns := range answered {
-		usual[name] = sketch.Median(ns)
-	}
-	spans(f, func(r int32) {
-		name := f.Name(r)
-		if !f.Has(r, trace.FlagFailed) || len(f.Tree.Children(r)) > 0 || len(answered[name]) == 0 ||
-			f.Duration(r) <= longer*usual[name] {
-			return
-		}
-		s := failed[name]
-		if s == nil {
-			s = &Slow{Name: f.RowName(r), Usual: usual[name], All: int64(len(answered[name])), Error: "no reason stated"}
-			failed[name] = s
-		}
-		s.Count++
-		s.All++
-		s.Sum += f.Duration(r)
-		s.Error = cmp.Or(f.ErrorText(r), s.Error)
-	})
-	for _, name := range slices.Sorted(maps.Keys(failed)) {
-		all = append(all, *failed[name])
 	}
 	return all
 }
