@@ -31,10 +31,12 @@ func (l *list) longPrompts() []candidate {
 	weights := executions.Weights(l.Forest)
 	kind, has, unit := "prompt", "a weight of", "count"
 	amount := func(w float64) string { return units.Count(int64(w)) }
-	if len(weights) == 0 && l.isOfTurns() {
-		weights = executions.OwnTime(l.Forest)
-		kind, has, unit = "request", "work of", "ns"
+	if len(weights) == 0 {
+		kind, has, unit = "request", "a first step of", "ns"
 		amount = func(w float64) string { return units.Duration(int64(w)) }
+		if weights = executions.FirstTime(l.Forest); l.isOfTurns() {
+			weights, has = executions.OwnTime(l.Forest), "work of"
+		}
 	}
 	rows := slices.SortedFunc(maps.Keys(weights), func(a, b int32) int {
 		return cmp.Or(cmp.Compare(weights[b], weights[a]), cmp.Compare(a, b))
@@ -90,7 +92,8 @@ func (l *list) stalled() []candidate {
 		c := &all[i]
 		size := math.Exp2(math.Ceil(math.Log2(max(1, c.Evidence[len(c.Evidence)-1].Value.(float64)))))
 		var inChunks replay.Saving
-		switch known := l.replay(&inChunks, []replay.Change{{Kind: replay.Chunk, Factor: size}}); {
+		isTokens := c.Evidence[len(c.Evidence)-1].Unit != "ns"
+		switch known := isTokens && l.replay(&inChunks, []replay.Change{{Kind: replay.Chunk, Factor: size}}); {
 		case !known:
 			c.Try = "split long prompts into chunks, or give them an engine of their own"
 		case l.enough(inChunks.NS):

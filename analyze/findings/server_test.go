@@ -45,6 +45,39 @@ func stepping(usual, rare int64) (records []op.Record) {
 	return records
 }
 
+// unweighted returns 20 requests, two at a time, in steps with links without weights. The first step of one takes 200 ms.
+func unweighted() (records []op.Record) {
+	at := 1_000 * ms
+	request := func(i int) op.TraceID { return op.TraceID{1, byte(i)} }
+	var began [21]int64
+	for i := range 20 {
+		for k, ns := range [2]int64{8 * ms, 2 * ms} {
+			id := op.TraceID{2, byte(i), byte(k)}
+			if k == 0 {
+				began[i] = at
+			}
+			if i == 9 && k == 0 {
+				ns = 200 * ms
+			}
+			links := []op.Link{{TraceID: request(i), SpanID: op.SpanID{1}}}
+			if i > 0 {
+				links = append(links, op.Link{TraceID: request(i - 1), SpanID: op.SpanID{1}})
+			}
+			records = append(records, spanAt("step", "", id, at, ns, links...))
+			for n := range int64(2) {
+				work := matmulAt("", id, at+n*ns/2, ns/2)
+				work.Entry.SpanID = op.SpanID{3, byte(n)}
+				records = append(records, work)
+			}
+			at += ns
+		}
+		if i > 0 {
+			records = append(records, spanAt("POST", "", request(i-1), began[i-1], at-began[i-1]))
+		}
+	}
+	return append(records, spanAt("POST", "", request(19), began[19], at-began[19]))
+}
+
 // collecting returns steps of three operations. The host stops for 40 ms within some of them.
 func collecting() (records []op.Record) {
 	for _, rec := range stepping(0, 40*ms) {
@@ -334,6 +367,7 @@ func TestWhatIsSaidOfServers(t *testing.T) {
 		"a host that stops":        {stepping(ms/50, 40*ms), "pauses", "pauses 3 times between steps, for 40.0 ms"},
 		"a host that stops within": {collecting(), "pauses", "pauses 3 times between the operations of steps, for 40"},
 		"three long prompts":       {served(prompt(400), prompt(10), 12), "stalled_batch", "3 long prompts stall the batch"},
+		"a long first step":        {unweighted(), "stalled_batch", "POST 01090000 has a first step of 200 ms, the others at most 8"},
 		"a span before the device": {parsing(), "before_operations", "20 requests POST spend 200 ms (50.0 %)"},
 		"a slow worker":            {workers(9*ms, 0), "straggler", "cuda:1 takes 2.25 times as long as the other worker of its queue"},
 		"the host in requests":     {workers(4*ms, ms), "engine_host", "idle for 236 ms before operations of waiting"},

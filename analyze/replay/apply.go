@@ -209,7 +209,7 @@ func (g *Graph) shortenPauses(v *variant) int64 {
 		switch ns := v.Lag(e.index); {
 		case place < elsewhere:
 			between[place] = append(between[place], e.index)
-			isCounted := ns > 0 || place/3 == begin || place == within             // at once is usual there
+			isCounted := ns > microsecond || place/3 == begin || place == within   // at once is usual there
 			if e.kind != ofRequest && isCounted && ns == g.g.slack(e.from, e.to) { // others have the usual lag of their kind
 				gaps[place] = append(gaps[place], ns)
 			}

@@ -218,6 +218,7 @@ func (b *builder) collect() {
 		}
 	}
 	b.events = make([]event, 0, n)
+	b.outlast()
 	end := int64(-trace.MaxTime)
 	for r := range f.Rows() {
 		if !b.placed(r) {
@@ -283,6 +284,35 @@ func (b *builder) collect() {
 		slices.SortFunc(run, func(x, y int32) int { return cmp.Or(cmp.Compare(f.End(x), f.End(y)), cmp.Compare(x, y)) })
 	}
 	b.groupLaunches()
+}
+
+// outlast lets spans end with the parts and executions that outlast them by rounded times: where a format has starts and
+// durations in whole microseconds, each end may be early by one.
+func (b *builder) outlast() {
+	f := b.forest
+	atLeast := func(r int32, end int64) bool {
+		isEarly := b.placed(r) && !b.isOnDevice(r) && end > max(f.End(r), b.ends[r]) && end <= f.End(r)+microsecond
+		if isEarly {
+			b.ends[r] = end
+		}
+		return isEarly
+	}
+	for r := range f.Rows() {
+		if !b.placed(r) {
+			continue
+		}
+		for p := f.Tree.Parent[r]; p != trace.NoRow && atLeast(p, f.End(r)); {
+			p = f.Tree.Parent[p]
+		}
+	}
+	for i := range f.Executions.List {
+		x := &f.Executions.List[i]
+		for _, r := range x.Requests {
+			if int(r) < f.Len() && b.placed(x.Row) {
+				atLeast(r, max(f.End(x.Row), b.ends[x.Row]))
+			}
+		}
+	}
 }
 
 // matters reports whether a call is of use for a replay: a wait, or selectable time of the host.

@@ -58,6 +58,9 @@ func (rec *Recording) Find() []*Engine {
 	}
 	r := &finder{Recording: rec, byRoot: make(map[int32]*Engine), byWorker: make(map[worker]*Engine),
 		tokens: engines.Tokens(rec.Forest), ends: rec.endsOfOwn()}
+	if r.tokens == nil {
+		r.tokens = engines.ByTime(rec.Forest)
+	}
 	for _, root := range rec.Roots {
 		r.byRoot[root] = nil
 	}
@@ -198,7 +201,7 @@ func (r *finder) serve(e *Engine) bool {
 			e.Served[e.number[root]].Last = int32(i)
 		}
 		r.addLoads(e, int32(i), read)
-		if i > 0 && s.Start < e.Steps[i-1].End {
+		if i > 0 && s.Start < e.Steps[i-1].End-microsecond {
 			overlaps++
 		}
 	}

@@ -39,7 +39,7 @@ func (rows *Rows) findJourneys() {
 	const few = 20
 	overlaps, end := 0, int64(0)
 	for i, r := range all {
-		if i > 0 && f.Start(r) < end {
+		if i > 0 && f.Start(r) < end-microsecond {
 			overlaps++
 		}
 		end = max(end, f.End(r))

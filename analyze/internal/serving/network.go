@@ -65,7 +65,9 @@ func (r *finder) network() *Engine {
 		}
 		switch {
 		case s.Start < s.Ready:
-			overlaps++
+			if s.Start < s.Ready-microsecond {
+				overlaps++
+			}
 			s.Ready = s.Start
 		case s.Idle == 1:
 		case right*(s.Start-s.Freed) <= s.Start-s.Came:

@@ -81,7 +81,7 @@ func (r *finder) pass(e *Engine, stages map[worker]int) bool {
 		requests := list[s.Execution].Requests
 		stage := stages[worker{r.Process[s.Row], r.Workers[s.Execution]}]
 		s.Worker, s.Ready = int32(stage), freed[stage]
-		if s.Start < freed[stage] {
+		if s.Start < freed[stage]-microsecond {
 			overlaps++
 		}
 		freed[stage] = s.End

@@ -10,6 +10,8 @@ import (
 const (
 	none     = schedule.None
 	maxDepth = 1000 // of nested executions
+	// Spans that follow each other may overlap by a microsecond, if a format has whole ones.
+	microsecond = 1_000 // in nanoseconds
 )
 
 // Recording has what engines are found in: the points of a replay, and by row their beginnings and ends, or none.

@@ -146,7 +146,7 @@ func (r *finder) oneByOne(turns []turn) *Engine {
 		}
 		switch {
 		case !known || arrival >= end:
-		case s.Start < end:
+		case s.Start < end-microsecond:
 			overlaps++
 		case right*(s.Start-end) <= s.Start-arrival:
 			behind++

@@ -155,6 +155,15 @@ func OwnTime(f *trace.Forest) map[int32]float64 {
 	return times
 }
 
+// FirstTime returns the time of each request's first execution, by row, where no weights tell the sizes of prompts.
+func FirstTime(f *trace.Forest) map[int32]float64 {
+	times := make(map[int32]float64)
+	for _, first := range engines.Firsts(f) {
+		times[first.Request] = max(times[first.Request], float64(first.NS))
+	}
+	return times
+}
+
 // addStated adds the tokens of prompts that requests state, if all do: requests of executions, or without any all with
 // operations.
 func addStated(f *trace.Forest, weights map[int32]float64) {
