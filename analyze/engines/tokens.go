@@ -9,9 +9,9 @@ import (
 
 // Tokens returns the weights of requests in the shared executions of f if links have no weights: the tokens of the prompt
 // in the first executions of a request, and one in each other. A request has one execution for each written token, and
-// further ones for a prompt in parts. Of an engine that may write several tokens in an execution, the first one reads the
-// prompt. Tokens returns nil if links have weights, or if the numbers of executions do not match the tokens stated by
-// requests.
+// further ones for a prompt in parts. One that states no written tokens has one execution. Of an engine that may write
+// several tokens in an execution, the first one reads the prompt. Tokens returns nil if links have weights, or if the
+// numbers of executions do not match the tokens stated by requests.
 func Tokens(f *trace.Forest) [][]int64 {
 	list := f.Executions.List
 	if len(list) == 0 || slices.ContainsFunc(list, func(x trace.Execution) bool { return x.Weights != nil }) {
@@ -21,7 +21,7 @@ func Tokens(f *trace.Forest) [][]int64 {
 	of := make(map[int32]*tokens)
 	owner := f.RequestOwners()
 	for q := range Find(f, nil, key.Filter{}).All {
-		if r := owner[q.Node.Row]; q.TokensIn.V > q.Cached.V && q.TokensOut.V > 0 {
+		if r := owner[q.Node.Row]; q.TokensIn.V > q.Cached.V {
 			of[r] = &tokens{in: q.TokensIn.V - q.Cached.V, out: q.TokensOut.V}
 		}
 	}
@@ -47,6 +47,12 @@ func Tokens(f *trace.Forest) [][]int64 {
 	more := int64(1) << 62
 	least := more
 	for _, t := range served {
+		if t.out == 0 { // such as an embedding
+			if t.executions > 1 {
+				return nil
+			}
+			t.out = 1
+		}
 		more = min(more, t.executions-t.out)
 		least = min(least, t.executions)
 	}

@@ -26,9 +26,10 @@ func TestTokensOfStepsWithoutWeights(t *testing.T) {
 		written [2]int64
 		want    [][]int64
 	}{
-		"a prompt in two parts":   {[2]int64{2, 2}, [][]int64{{50}, {51, 7}, {1, 1}}},
-		"several tokens at once":  {[2]int64{9, 2}, [][]int64{{101}, {1, 7}, {1, 1}}},
-		"a token after the first": {[2]int64{1, 1}, [][]int64{{50}, {51, 7}, {1, 1}}},
+		"a prompt in two parts":    {[2]int64{2, 2}, [][]int64{{50}, {51, 7}, {1, 1}}},
+		"several tokens at once":   {[2]int64{9, 2}, [][]int64{{101}, {1, 7}, {1, 1}}},
+		"a token after the first":  {[2]int64{1, 1}, [][]int64{{50}, {51, 7}, {1, 1}}},
+		"no tokens but the prompt": {[2]int64{2, 0}, nil},
 	} {
 		f := trace.New()
 		f.KeepAttrs(engines.Keys()...)
