@@ -107,7 +107,7 @@ func (l *list) slowCopies() (all []candidate) {
 				c.changes = append(c.changes, gaps[0].changes...)
 			}
 			all = append(all, c)
-		case 5*l.by.MemoryNS >= l.whole*l.devicesNum:
+		case 20*l.by.MemoryNS >= l.whole*l.devicesNum:
 			f := says(&o, "%s keeps the device from computing: %s take %s.", l.named(o.Operation),
 				units.Plural(o.Count, "copy"), l.part(o.SumNS/l.devicesNum))
 			f.Rule = "copy_overlap"
@@ -117,7 +117,11 @@ func (l *list) slowCopies() (all []candidate) {
 				f.Try = "leave the data on the device, such as weights that are copied again and again"
 				kind = replay.Remove
 			}
-			all = append(all, candidate{Finding: f, changes: change(kind, o.Operation), atMost: true})
+			c := candidate{Finding: f, changes: change(kind, o.Operation), atMost: true}
+			if !l.byRequest {
+				c.most = o.SumNS / l.devicesNum
+			}
+			all = append(all, c)
 		}
 	}
 	return append(all, l.handOvers(handOvers)...)
@@ -276,14 +280,17 @@ func (l *list) namedLayer(s *layers.Layer) string {
 	return text
 }
 
-// conversions finds operators for the type or layout of tensors, or for moving their data.
+// conversions finds operators for the type or layout of tensors, or for moving their data, and kernels for their layout.
 func (l *list) conversions() (all []candidate) {
 	const moves = 8 // the least part of the whole for movers is 1/moves
 	for i := range l.Operators.Rows {
 		o := &l.Operators.Rows[i]
 		what := conversionOf[o.Operator]
-		ns := o.DeviceTotalNS / l.devicesNum
-		if what == "" || !l.enough(ns) || what == "data" && ns < l.whole/moves {
+		if what == "" || !l.enough(o.DeviceTotalNS/l.devicesNum) {
+			continue
+		}
+		ns := selection.Computed(l.Forest, o.Operator) / l.devicesNum
+		if !l.enough(ns) || what == "data" && ns < l.whole/moves {
 			continue
 		}
 		text := "changes the " + what + " of tensors"
@@ -294,12 +301,34 @@ func (l *list) conversions() (all []candidate) {
 		}
 		f := says(Operation, Where{Section: "operators", Operation: o.Operator}, "%s %s, for %s in %s.",
 			l.named(o.Operator), text, l.part(ns), units.Plural(o.Calls, "call"))
-		f.Evidence = []Evidence{times("calls", o.Calls), lasts("time of the device", o.DeviceTotalNS)}
+		f.Evidence = []Evidence{times("calls", o.Calls), lasts("time of the device", ns*l.devicesNum)}
 		f.Try = try
-		all = append(all, candidate{Finding: f, changes: change(replay.Remove, "operator="+o.Operator), most: ns, atMost: true})
+		only := change(replay.Remove, "operator="+o.Operator+",kind=compute")
+		all = append(all, candidate{Finding: f, changes: only, most: ns, atMost: true})
+	}
+	var n, sum int64
+	var changes []replay.Change
+	name := ""
+	for i := range l.Operations {
+		if o := &l.Operations[i]; o.Side == "" && len(changes) < maxChanges && layoutKernels.MatchString(o.Operation) {
+			name = cmp.Or(name, o.Operation)
+			n += o.Count
+			sum += o.SumNS
+			changes = append(changes, replay.Change{Kind: replay.Remove, Select: o.Operation})
+		}
+	}
+	if ns := sum / l.devicesNum; n > 0 && l.enough(ns) {
+		f := says(Operation, Where{Section: "operations", Operation: name},
+			"Kernels change the layout of tensors for %s, %s, such as %s.", l.part(ns), units.Plural(n, "time"), l.named(name))
+		f.Evidence = []Evidence{about("kernel", name), times("operations", n), lasts("time of the device", sum)}
+		f.Try = "keep one layout from operation to operation (channels_last)"
+		all = append(all, candidate{Finding: f, changes: changes, most: ns, atMost: true})
 	}
 	return all
 }
+
+// layoutKernels matches kernels of cuDNN and MIOpen that change the layout of tensors.
+var layoutKernels = regexp.MustCompile(`(?i)nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|tensorTransform|batched_transpose`)
 
 // conversionOf has the effect of PyTorch's converting operators.
 var conversionOf = map[string]string{

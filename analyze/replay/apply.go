@@ -9,6 +9,8 @@ import (
 	"github.com/optrace/optrace/analyze/internal/serving"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/op"
 )
 
 // apply changes lags. It returns the number of selected operations and calls.
@@ -324,7 +326,7 @@ func (g *Graph) usualGap() int64 {
 const pause = 8
 
 // overlap puts selected operations on a stream of their own. They wait for their launch, for what the recording states,
-// and for the work launched before. The operation after them on their stream waits for the one before them instead. What
+// and, but for copies from the host, for the work launched before. The operation after them on their stream waits for the one before them instead. What
 // follows the last of a step in this step, such as an optimizer, needs the results of all.
 func (g *Graph) overlap(s *selection.Set, v *variant) {
 	f := g.forest
@@ -371,6 +373,9 @@ func (g *Graph) overlap(s *selection.Set, v *variant) {
 			continue
 		}
 		needed, known := last[stepOf(e.owner)]
+		if selected && f.Kind(e.owner) == op.KindMemory && attrkey.IsFromHost(f.RowName(e.owner)) {
+			v.Set(e.index, dropped) // its data are on the host
+		}
 		if !selected && !(known && f.Has(e.owner, trace.FlagStep) && rowAt[e.from] == needed) {
 			v.Set(e.index, dropped) // otherwise its data come from there
 		}

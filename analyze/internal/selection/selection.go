@@ -150,11 +150,36 @@ func conditions(f *trace.Forest, text string) func(r int32) bool {
 		if !ok || of == nil {
 			return nil
 		}
-		all = append(all, func(r int32) bool { return pattern.Matches(value, of(f, r)) })
+		all = append(all, func(r int32) bool {
+			return pattern.Matches(value, of(f, r)) || key == "operator" && isBelow(f, r, value)
+		})
 	}
 	return func(r int32) bool {
 		return !slices.ContainsFunc(all, func(matches func(int32) bool) bool { return !matches(r) })
 	}
+}
+
+// Computed returns the time of the computations that operators of a name launch, also by operators within them.
+func Computed(f *trace.Forest, operator string) (ns int64) {
+	for _, r := range f.Devices.ByStart {
+		isOf := f.Kind(r) == op.KindCompute && f.CountsInSums(r) && f.IsDeviceSide(r)
+		if isOf && (f.LauncherName(r) == operator || isBelow(f, r, operator)) {
+			ns += f.Duration(r)
+		}
+	}
+	return ns
+}
+
+// isBelow reports whether an operator above the launch of row r matches a pattern.
+func isBelow(f *trace.Forest, r int32, of string) bool {
+	h := f.Launcher(r)
+	for depth := 0; h != trace.NoRow && f.Has(h, trace.FlagHost) && depth < maxDepth; depth++ {
+		if pattern.Matches(of, f.RowName(h)) {
+			return true
+		}
+		h = f.Tree.Parent[h]
+	}
+	return false
 }
 
 // Add adds a row if it is selected.

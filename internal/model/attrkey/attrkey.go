@@ -95,6 +95,9 @@ func IsAllocation(call string) bool {
 
 var allocations = [...]string{"cudaMalloc", "cudaFree", "hipMalloc", "hipFree", "cuMemAlloc", "cuMemFree"}
 
+// IsFromHost reports whether an operation copies data from the host to a device, by its name.
+func IsFromHost(operation string) bool { return strings.Contains(strings.ToLower(operation), "htod") }
+
 // IsInput reports whether a range or an operation of the host reads the input of a step, by its name: a word such as
 // DataLoader, next_batch or read_input. What loads a model or its weights reads no input.
 func IsInput(name string) bool {
