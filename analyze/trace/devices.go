@@ -72,7 +72,7 @@ func (f *Forest) decideSides() {
 	var beside device.Sources
 	for i := range lanes {
 		if works[i] && at[i] == onAccelerator {
-			beside.Add(lanes[i].Device.Service, lanes[i].Device.Host)
+			beside.Add(lanes[i].Device.Service, lanes[i].Host)
 		}
 	}
 	for i := range lanes {
@@ -81,7 +81,7 @@ func (f *Forest) decideSides() {
 		if at[i] == onNone && !l.Device.Rank.Known {
 			service = l.Service
 		}
-		if !beside.Has(service, l.Device.Host) {
+		if !beside.Has(service, l.Host) {
 			at[i] = 0
 		}
 	}

@@ -127,7 +127,7 @@ func (f *Forest) Processes() []int32 {
 	var numbers symbols.Table[key]
 	of := make([]int32, len(f.Names.Lanes.Values))
 	for i, lane := range f.Names.Lanes.Values {
-		of[i] = numbers.ID(key{lane.Service, lane.Device.Host, lane.Device.Rank})
+		of[i] = numbers.ID(key{lane.Service, lane.Host, lane.Device.Rank})
 	}
 	return of
 }

@@ -19,6 +19,7 @@ type Lane struct {
 	Device  device.Key // with its service if that may distinguish it
 	Stream  op.Int
 	Service string
+	Host    string // without a rank
 }
 
 // Mark is the step name and the phase of an operation, "" if unknown.
@@ -89,14 +90,19 @@ func newDictionary() Names {
 
 func (d *Names) laneOf(e *op.Entry) int32 {
 	if e.EmptyDevice { // the cache uses "" for no device
-		return d.Lanes.ID(Lane{Device: device.Of(e), Stream: e.Stream, Service: e.Service})
+		return d.newLane(e)
 	}
 	tag := laneTag{e.Rank, e.Stream, e.Service, e.Host}
 	slot := d.recentLanes.Slot(e.DeviceID, e.Rank.V<<8^e.Stream.V)
 	if !slot.Holds(e.DeviceID, tag) {
-		slot.Set(e.DeviceID, tag, d.Lanes.ID(Lane{Device: device.Of(e), Stream: e.Stream, Service: e.Service}))
+		slot.Set(e.DeviceID, tag, d.newLane(e))
 	}
 	return slot.Value
+}
+
+func (d *Names) newLane(e *op.Entry) int32 {
+	_, host := device.Source(e)
+	return d.Lanes.ID(Lane{Device: device.Of(e), Stream: e.Stream, Service: e.Service, Host: host})
 }
 
 func (d *Names) stampOf(trace int32, name string, span op.SpanID) int32 {
@@ -223,7 +229,7 @@ func (d *Names) bytes() int64 {
 		int64(cap(d.Varieties.Values))*int64(unsafe.Sizeof(Variety{})) +
 		d.Spans.Bytes(func(s spanName) int { return len(s.Name) + len(s.Service) }) +
 		d.Lanes.Bytes(func(l Lane) int {
-			return len(l.Device.DeviceID) + len(l.Device.Service) + len(l.Device.Host) + len(l.Service)
+			return len(l.Device.DeviceID) + len(l.Device.Service) + len(l.Device.Host) + len(l.Service) + len(l.Host)
 		}) +
 		d.Stamps.Bytes(func(s stamp) int { return len(s.Name) }) +
 		d.Marks.Bytes(func(m Mark) int { return len(m.StepName) + len(m.Phase) }) +
