@@ -66,7 +66,7 @@ func (l *list) waits() (all []candidate) {
 		for i := range all {
 			if c := &all[i]; c.changes[0].Kind == replay.Remove {
 				isOther := func(name string) bool { return l.hostCalls[name] > 0 || hasRule(name) }
-				c.beside = hostcalls.CodeBehind(l.Places, c.changes[0].Select, isOther) / l.devicesNum
+				c.beside = hostcalls.CodeBehind(l.Forest, l.Places, c.changes[0].Select, isOther) / l.devicesNum
 			}
 		}
 	}

@@ -1,11 +1,15 @@
 package hostcalls
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
+	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
 )
 
 // HostBetween returns where the host is for half of a time in the idle time between two operations, "" if unknown, and
@@ -26,25 +30,69 @@ func HostBetween(places []timeline.Place, after, until string, most int64) (host
 	return host, isWithin
 }
 
-// CodeBehind returns the idle time of devices behind an operator of the host, without calls that are others' and beyond the
-// usual time.
-func CodeBehind(places []timeline.Place, operator string, isOther func(call string) bool) int64 {
-	var behind, n, usual, most int64 // usual is of the most frequent place
+// CodeBehind returns the idle time of devices behind an operator of the host, without calls that are others', and at most
+// the time that the host takes there beyond the usual one between two operators.
+func CodeBehind(f *trace.Forest, places []timeline.Place, operator string, isOther func(call string) bool) (idle int64) {
 	for i := range places {
 		p := &places[i]
-		ns := p.SumNS
+		if p.After != operator {
+			continue
+		}
+		idle += p.SumNS
 		for name, in := range p.HostNS {
 			if isOther(name) {
-				ns -= in
+				idle -= in
 			}
 		}
-		if p.After == operator {
-			behind += ns
-			n += p.Count
-		} else if p.Count > most {
-			most = p.Count
-			usual = ns / most
+	}
+	return max(0, min(idle, beyondUsual(f, operator)))
+}
+
+// beyondUsual returns the time from the ends of an operator to the next operators or launches of its rank, where it is
+// long, beyond the usual time between two others.
+func beyondUsual(f *trace.Forest, operator string) int64 {
+	type event struct {
+		start, end int64
+		is         bool
+	}
+	events := make(map[op.Int][]event) // by rank
+	for r := range f.Rows() {
+		at := event{f.Start(r), f.End(r), f.RowName(r) == operator}
+		switch {
+		case !f.Has(r, trace.FlagOp|trace.FlagStart):
+			continue
+		case f.IsDeviceSide(r) && f.Has(r, trace.FlagLaunch):
+			at = event{f.Launch(r), f.Launched(r), false}
+		case f.IsDeviceSide(r):
+			continue
+		}
+		rank := f.DeviceKey(r).Rank
+		events[rank] = append(events[rank], at)
+	}
+	const long = 50_000 // ns, far beyond the host's work for an operator
+	var sum, n int64
+	var others []int64
+	for _, list := range events {
+		slices.SortFunc(list, func(a, b event) int {
+			return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end))
+		})
+		before := list[0]
+		for _, e := range list[1:] {
+			switch ns := e.start - before.end; {
+			case e.end <= before.end: // within it
+				continue
+			case ns < 0:
+			case before.is && ns >= long:
+				n++
+				sum += ns
+			case !before.is:
+				others = append(others, ns)
+			}
+			before = e
 		}
 	}
-	return max(0, behind-n*usual)
+	if len(others) == 0 {
+		return sum
+	}
+	return sum - n*sketch.Median(others)
 }
