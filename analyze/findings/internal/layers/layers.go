@@ -96,19 +96,20 @@ func Slower(operations []profile.Operation, f *trace.Forest) (slow []Layer) {
 	)
 	for _, family := range order {
 		of := families[family]
-		var usual []int64
+		usual := make(map[work][]int64)
 		first, last := of[0].Number, of[0].Number
 		for i := range of {
-			usual = append(usual, int64(of[i].Usual()))
+			w := workOf(&of[i].Row)
+			usual[w] = append(usual[w], int64(of[i].Usual()))
 			first, last = min(first, of[i].Number), max(last, of[i].Number)
 		}
-		median := sketch.Median(usual)
-		if len(of) < least || last-first >= 2*int64(len(of)) {
+		if last-first >= 2*int64(len(of)) {
 			continue
 		}
 		for _, l := range of {
-			l.Factor, l.Median, l.Like = l.Usual()/float64(median), median, len(of)-1
-			if l.Factor >= slower && (sameWork(&l.Row, &of[0].Row) || sameWork(&l.Row, &of[1].Row)) {
+			like := usual[workOf(&l.Row)]
+			l.Median, l.Like = sketch.Median(like), len(like)-1
+			if l.Factor = l.Usual() / float64(l.Median); l.Factor >= slower && len(like) >= least {
 				slow = append(slow, l)
 			}
 		}
@@ -216,8 +217,10 @@ func (c *calls) operation() (o profile.Operation) {
 	return o
 }
 
-// sameWork reports whether calls of two operations have the same work, as far as it is known.
-func sameWork(a, b *profile.Operation) bool {
-	per := func(sum, n int64) int64 { return sum / max(1, n) }
-	return per(a.FLOPs, a.Count) == per(b.FLOPs, b.Count) && per(a.Elements, a.Count) == per(b.Elements, b.Count)
+// work is the work of a call, as far as it is known.
+type work struct{ flops, elements int64 }
+
+func workOf(o *profile.Operation) work {
+	n := max(1, o.Count)
+	return work{o.FLOPs / n, o.Elements / n}
 }
