@@ -55,6 +55,8 @@ func Of(f *Facts) []Finding {
 		l.run()
 	case len(f.Engines) > 0:
 		l.first = append(l.first, engineFindings(f.Engines, true)...)
+	case l.isOfServices():
+		l.run()
 	default:
 		l.all = append(l.all, emptyInput(&f.Input))
 	}

@@ -8,6 +8,23 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
+// Requests without operations have their time in spans. Time without any span is none of theirs.
+func TestServicesNameTheirSpans(t *testing.T) {
+	span := func(name string, trace, id, parent byte, start, end int64) op.Record {
+		return op.Record{Span: &op.Span{
+			Name: name, TraceID: op.TraceID{trace}, SpanID: op.SpanID{id}, ParentSpanID: op.SpanID{parent},
+			Start: op.Known(start * 1e6), Duration: (end - start) * 1e6,
+		}}
+	}
+	got := found(t, span("GET /a", 1, 1, 0, 1000, 1100), span("SELECT", 1, 2, 1, 1010, 1080),
+		span("GET /a", 2, 3, 0, 1200, 1220), span("tick", 2, 4, 9, 9000, 9030))
+	const want = "The critical paths of 2 requests take 150 ms, mostly in SELECT (70.0 ms, 46.7 %, 1 call), " +
+		"GET /a (50.0 ms, 33.3 %, 2 calls), tick (30.0 ms, 20.0 %, 1 call)."
+	if got[0].Text != want {
+		t.Errorf("%s, want %s", got[0].Text, want)
+	}
+}
+
 // Without operations, the finding names the likely cause.
 func TestEmptyInputNamesItsCause(t *testing.T) {
 	const shutdown = " Call Shutdown before os.Exit or log.Fatal"

@@ -180,7 +180,7 @@ func (l *list) slowCalls() (all []candidate) {
 		}
 		c := candidate{changes: change(replay.Typical, name), atMost: true}
 		text := "%s takes %s in the mean %s of %s, and %s at the median, while requests wait."
-		try := "look for what stops it now and then: a lock, a compaction, a retry, garbage collection"
+		try := "look for what stops it now and then: a lock, a new connection, a compaction, a retry, garbage collection"
 		if x.Error != "" {
 			text = "%s fails, after %s in the mean, %s of %s. Others take %s at the median."
 			try = "look for why it fails (" + l.named(x.Error) + "), or set a deadline near its usual time"

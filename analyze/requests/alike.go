@@ -59,7 +59,9 @@ func AlikeOf(f *trace.Forest) []Alike {
 	all := Find(f)
 	byName := make(map[name][]*Request)
 	for i := range all.List {
-		if q := &all.List[i]; q.DurationNS.V > 0 && q.StartNS.Known && q.OwnNS+q.SharedNS > 0 {
+		q := &all.List[i]
+		isTop := len(f.Names.Operations.Values) == 0 && f.Tree.Parent[q.Root.Row] == trace.NoRow
+		if q.DurationNS.V > 0 && q.StartNS.Known && (q.OwnNS+q.SharedNS > 0 || isTop) {
 			byName[name{q.Name, q.Service}] = append(byName[name{q.Name, q.Service}], q)
 		}
 	}

@@ -43,7 +43,11 @@ func (c *Cause) sentence(ranks bool) string {
 	if n := len(c.Parts) - maxPartsInText; n > 0 {
 		parts = append(parts, fmt.Sprintf("%s more %s", units.Count(int64(n)), units.Duration(rest)))
 	}
-	return fmt.Sprintf(causeSentences[c.Cause],
+	text := causeSentences[c.Cause]
+	if c.Cause == CauseAfter && c.Share == 1 {
+		text = "%s (%s) passed without an operation: %s."
+	}
+	return fmt.Sprintf(text,
 		units.Duration(c.TimeNS), units.Percent(c.Share), strings.Join(parts, ", "))
 }
 

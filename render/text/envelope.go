@@ -185,7 +185,7 @@ func (v *view) total(brief bool) {
 			requests += v.r.Engines[i].Requests
 		}
 		v.field("requests", units.Count(requests)+" of which engines tell in spans", false)
-	} else if t.Count == 0 && v.r.Input.Entries == 0 {
+	} else if t.Count == 0 && v.r.Input.Entries == 0 && v.r.Headline == nil {
 		v.field("empty", "optrace doctor says what may be the reason", true)
 	}
 	if t.EstCount.Known && t.EstSumNS.Known {
