@@ -171,7 +171,8 @@ func (l *list) suspect() {
 func emptyInput(in *Input) Finding {
 	e := empty.Input{
 		Filtered: in.SkippedBy[string(op.SkipFiltered)], Formats: in.Formats, Spans: in.Spans,
-		IsEmpty: in.Files > 0 && in.Spans+in.Malformed == 0 && len(in.SkippedBy) == 0,
+		IsEmpty:    in.Files > 0 && in.Spans+in.Malformed == 0 && len(in.SkippedBy) == 0,
+		HasUnknown: in.SkippedBy[string(op.SkipUnknownRecord)] > 0,
 	}
 	text, command := e.Explain()
 	return Finding{Kind: Nothing, Text: text, Where: Where{Command: command}}

@@ -59,6 +59,14 @@ func TestEmptyInputNamesItsCause(t *testing.T) {
 			"2 spans came in, none of them an operation: the export has no kernels, ",
 		},
 		{
+			"samples of the CPU", findings.Input{Files: 1, Bytes: 9, Formats: []string{"nsys"}},
+			"No span came in: the export has no kernels, ",
+		},
+		{
+			"a trace of a device's runtime", findings.Input{Files: 1, Bytes: 9, Spans: 2, Formats: []string{"perfetto"}},
+			"2 spans came in, none of them an operation: the trace has no operations of a device",
+		},
+		{
 			"filtered",
 			findings.Input{Files: 1, Bytes: 9, Spans: 2, SkippedBy: map[string]int64{string(op.SkipFiltered): 2}},
 			"2 operations came in, and none",

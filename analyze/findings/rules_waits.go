@@ -2,6 +2,7 @@ package findings
 
 import (
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
@@ -120,32 +121,50 @@ func (l *list) waitingOperations() (all []candidate) {
 	return all
 }
 
-// allocator finds allocations and releases of device memory inside steps, with the waits before them.
+// allocator finds allocations and releases of device memory inside steps, with the waits before them. Memory that is taken
+// and kept, or given back before half of the device's operations only, is start-up.
 func (l *list) allocator() []candidate {
+	const some = 5 // of so many calls one releases, at least
 	var changes []replay.Change
 	var names []string
-	var n, ns, longest int64
+	var n, ns, longest, released, last int64
 	for _, c := range hostcalls.Allocations(l.Forest, maxChanges) {
 		changes = append(changes, replay.Change{Kind: replay.Remove, Select: c.Name})
 		names = append(names, c.Name)
 		n += c.Count
 		ns += c.Sum
 		longest = max(longest, c.Longest)
+		if strings.Contains(c.Name, "Free") {
+			released += c.Count
+			last = max(last, c.Last)
+		}
 	}
 	if n < max(2*l.rounds(), 10) || 2*longest > ns { // the first one may start the device
 		return nil
 	}
-	for _, name := range hostcalls.WaitsBeforeAllocations(l.Forest) {
+	byStart := l.Forest.Devices.ByStart
+	if behind := sort.Search(len(byStart), func(i int) bool { return l.Forest.Start(byStart[i]) > last }); some*released < n ||
+		2*behind < len(byStart) {
+		return nil
+	}
+	waits := hostcalls.WaitsBeforeAllocations(l.Forest)
+	for _, name := range waits {
 		changes = append(changes, replay.Change{Kind: replay.NoWait, Select: name})
-		names = append(names, name)
 	}
 	f := says(HostGap, Where{Section: "idle", Operation: names[0]},
-		"The loop gives back the device's memory and takes it again: %s of %s%s, %s.",
+		"The loop gives back the device's memory and takes it again: %s of %s%s, %s",
 		units.Plural(n, "call"), strings.Join(names, ", "), l.perRound(n), units.Duration(ns))
+	if len(waits) > 0 {
+		f.Text += ", after waits in " + strings.Join(waits, ", ")
+	}
+	f.Text += "."
 	f.Evidence = []Evidence{times("calls", n), lasts("time in the calls", ns)}
 	f.Try = "keep the caching allocator's memory: no empty_cache() in the loop"
 	isPyTorch := func(o profile.Operation) bool {
 		return strings.HasPrefix(o.Operation, "aten::") || strings.Contains(o.Operation, "at::native::")
+	}
+	if made := l.hostCalls["aten::empty"] + l.hostCalls["aten::empty_strided"]; 0 < made && made <= 2*(n-released) {
+		f.Try = "let the caching allocator keep the memory: PYTORCH_NO_CUDA_MEMORY_CACHING seems to be set"
 	}
 	if slices.Contains(l.Input.Formats, "nsys") && !slices.ContainsFunc(l.Operations, isPyTorch) {
 		f.Try = "keep the memory for the next round, or take it from a pool (cudaMallocAsync)"

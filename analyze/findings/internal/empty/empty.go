@@ -12,8 +12,8 @@ type Input struct {
 	// Filtered counts operations that are not what is asked for.
 	Filtered, Spans int64
 	Formats         []string
-	// IsEmpty is set for files without any record.
-	IsEmpty bool
+	// IsEmpty is set for files without any record, HasUnknown for files with records that were not understood.
+	IsEmpty, HasUnknown bool
 }
 
 // isRecording reports whether every file with a known format has one written by an exporter.
@@ -29,6 +29,7 @@ var profiled = map[string]string{
 		"processes, others by the argument tensor.op.name.",
 	"nsys": "the export has no kernels, copies or ranges. Record with nsys profile --trace=cuda,nvtx; its " +
 		"diagnostics say why a device is missing.",
+	"perfetto": "the trace has no operations of a device, such as those of rocprofv3 --kernel-trace.",
 }
 
 // Explain says why there are no operations, and how to record some. The command may be "".
@@ -44,9 +45,14 @@ func (in *Input) Explain() (text, command string) {
 			text = "The recording holds no operations: the program ended before any were flushed, or recorded none."
 		}
 		return text + " Call Shutdown before os.Exit or log.Fatal, and use optrace.WithSignals for signals.", doctor
+	case in.Spans == 0 && slices.Contains(in.Formats, "chrome") && in.HasUnknown:
+		return "No event of the profile was understood: asynchronous ones (b, e) are not read.", doctor
 	case in.Spans == 0 && slices.Contains(in.Formats, "chrome"):
 		return "The profile has no event with a duration: it ended, or its schedule was inactive, before the work.", doctor
-	case len(in.Formats) == 1 && in.Spans > 0 && profiled[in.Formats[0]] != "":
+	case len(in.Formats) == 1 && profiled[in.Formats[0]] != "":
+		if in.Spans == 0 {
+			came = "No span came in: "
+		}
 		return came + profiled[in.Formats[0]], doctor
 	case in.Spans > 0:
 		text = came + "operations have the attribute tensor.op.name, or come from a profiler."

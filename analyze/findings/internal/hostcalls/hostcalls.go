@@ -19,6 +19,7 @@ import (
 type Calls struct {
 	Name                string
 	Count, Sum, Longest int64
+	Last                int64            // the latest start
 	within              map[string]int64 // by the operation of the host around them
 	Ranks               map[op.Int]bool
 }
@@ -61,6 +62,7 @@ func Of(f *trace.Forest, class func(name string) bool, least int64) []Calls {
 		sum.Ranks[c.Rank] = true
 		sum.Sum += c.Duration
 		sum.Longest = max(sum.Longest, c.Duration)
+		sum.Last = max(sum.Last, c.Start)
 		if r := around(f, hosts, c); r != trace.NoRow {
 			sum.within[f.RowName(r)]++
 		}
@@ -117,6 +119,7 @@ func Allocations(f *trace.Forest, most int) []Calls {
 			all[i].Count++
 			all[i].Sum += f.Duration(r)
 			all[i].Longest = max(all[i].Longest, f.Duration(r))
+			all[i].Last = max(all[i].Last, f.Start(r))
 		}
 	}
 	all = slices.DeleteFunc(all, func(c Calls) bool { return c.Count == 0 })
