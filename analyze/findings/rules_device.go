@@ -151,10 +151,17 @@ func (l *list) handOvers(of []copies.HandOver) (all []candidate) {
 }
 
 // plainCores matches kernels for products of 32-bit numbers without tensor cores.
-var plainCores = regexp.MustCompile(`sgemm|simt|_ffma|scudnn|f32f32_f32|cgemm|fp32_nn|fp32_nt|sm\d+_xmma_\w+_f32f32`)
+var plainCores = regexp.MustCompile(`sgemm|simt|_ffma|scudnn|f32f32_f32|cgemm|fp32_nn|fp32_nt|sm\d+_xmma_\w+_f32f32|` +
+	`(?:dgrad|wgrad|conv)\w*<float`)
 
 // tensorNames are the marks of kernels on tensor cores.
 var tensorNames = regexp.MustCompile(`tf32|tensorop|s1688|s16816|884|hmma|wgmma|bf16|f16|fp8|e4m3`)
+
+// beforeTF32 and withTF32 match kernels of cuBLAS and cuDNN for devices without TF32, and for later ones.
+var (
+	beforeTF32 = regexp.MustCompile(`volta_|turing_`)
+	withTF32   = regexp.MustCompile(`ampere_|cutlass_[89]|sm(?:8|9|1\d)\d_`)
+)
 
 // tensorCores finds products and convolutions of 32-bit numbers without tensor cores.
 func (l *list) tensorCores() []candidate {
@@ -163,10 +170,14 @@ func (l *list) tensorCores() []candidate {
 	}
 	var changes []replay.Change
 	var n, ns, flops int64
+	var counted float64 // the time of those with FLOPs
 	name := ""
+	isEarly, isLate := false, len(l.Input.Models) > 0
 	for i := range l.Operations {
 		o := &l.Operations[i]
 		plain := strings.ToLower(o.Operation)
+		isEarly = isEarly || beforeTF32.MatchString(plain)
+		isLate = isLate || withTF32.MatchString(plain)
 		if o.Side != "" || !plainCores.MatchString(plain) || tensorNames.MatchString(plain) {
 			continue
 		}
@@ -175,7 +186,9 @@ func (l *list) tensorCores() []candidate {
 		}
 		n += o.Count
 		ns += o.SumNS
-		flops += o.FLOPs
+		if flops += o.FLOPs; o.FLOPs > 0 && o.FLOPsPerSecond.Known {
+			counted += float64(o.FLOPs) / o.FLOPsPerSecond.V * 1e9
+		}
 		if len(changes) < maxChanges {
 			changes = append(changes, replay.Change{Kind: replay.Scale, Select: o.Operation, Factor: o.Roofline.OnTensorCores(l.Peaks)})
 		}
@@ -184,8 +197,8 @@ func (l *list) tensorCores() []candidate {
 		return nil
 	}
 	rate := ""
-	if flops > 0 {
-		rate = " at " + units.FLOPs(int64(float64(flops)/float64(ns)*1e9)) + "/s"
+	if 2*counted > float64(ns) {
+		rate = " at " + units.FLOPs(int64(float64(flops)/counted*1e9)) + "/s"
 	}
 	f := says(Operation, Where{Section: "operations", Operation: name},
 		"Tensor cores unused: %s multiply 32-bit numbers on plain cores for %s%s, such as %s.",
@@ -193,7 +206,8 @@ func (l *list) tensorCores() []candidate {
 	f.Evidence = []Evidence{about("kernel", name), times("operations", n), lasts("time", ns)}
 	f.Try = "allow TF32, or use bfloat16 or float16 (automatic mixed precision)"
 	hasTF32 := func(d peaks.Device) bool { return d.TF32FLOPsPerSecond > 0 }
-	if len(l.Peaks) > 0 && !slices.ContainsFunc(l.Peaks, hasTF32) || len(l.Peaks) == 0 && !l.mayHave(peaks.HasTF32) {
+	if len(l.Peaks) > 0 && !slices.ContainsFunc(l.Peaks, hasTF32) || len(l.Peaks) == 0 && !l.mayHave(peaks.HasTF32) ||
+		isEarly && !isLate {
 		f.Try = "use float16 (automatic mixed precision)"
 	}
 	c := candidate{Finding: f, changes: changes, most: ns / l.devicesNum}
