@@ -234,6 +234,15 @@ func TestRules(t *testing.T) {
 			r.free = 50 * ms
 			products("gemm")(r)
 		}},
+		{"a launch that loads a kernel", "warm_up", "Start-up: the device waits 49.", func(r *run) {
+			r.launch("aten::add", "add", op.KindCompute, ms)
+			e := r.launch("aten::mm", "gemm", op.KindCompute, ms)
+			r.at += 50 * ms
+			r.free = r.at + ms
+			e.Start.V = 1_000_000_000 + r.at - 5_000
+			e.Attrs = []op.Attr{{Key: "tensor.launch.duration", Value: "50000000", Type: op.AttrInt}}
+			products("gemm")(r)
+		}},
 		{"code that records nothing", "pauses", "19 times after aten::item", repeat(func(r *run, _ int) {
 			r.launch("aten::item", "gemm", op.KindCompute, ms)
 			r.at = r.free + ms

@@ -10,6 +10,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/serving"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
 )
 
 // Result is the prediction of a replay. Times are in nanoseconds.
@@ -312,15 +313,31 @@ func (g *Graph) unexplainedOf() float64 {
 	recorded := g.g.Recorded()
 	if last := recorded.Last(); last != none {
 		g.g.binding(recorded, last, func(e edge, lag int64) {
-			if (e.kind == onStream || e.kind == afterLaunch) && lag > longWait && g.forest.Has(e.owner, trace.FlagLaunch) {
-				sum += lag
+			if (e.kind == onStream || e.kind == afterLaunch) && g.forest.Has(e.owner, trace.FlagLaunch) {
+				sum += longBehind(lag, behindCall(g.forest, e.owner))
 			}
 		})
 	}
 	return float64(sum) / float64(max(1, g.whole))
 }
 
-const longWait = 100 * microsecond
+// behindCall returns the time from the end of the call that launches a kernel to its start. A call that launches a copy may
+// wait for the device.
+func behindCall(f *trace.Forest, r int32) int64 {
+	if f.Kind(r) != op.KindCompute {
+		return math.MaxInt64
+	}
+	return f.Start(r) - f.Launched(r)
+}
+
+// longBehind returns the shorter one of two waits, 0 if it is short.
+func longBehind(wait, other int64) int64 {
+	const longWait = 100 * microsecond
+	if wait = min(wait, other); wait <= longWait {
+		return 0
+	}
+	return wait
+}
 
 // mostUnexplained returns a bound of the unexplained share, without points and edges: the long times of launched
 // operations behind their launch and the operation before on the stream.
@@ -342,9 +359,7 @@ func (g *Graph) mostUnexplained() float64 {
 				if from == -trace.MaxTime {
 					return 1 // it starts before its launch
 				}
-				if start-from > longWait {
-					sum += start - from
-				}
+				sum += longBehind(start-from, behindCall(f, r))
 			}
 			*ready = f.End(r)
 		}
