@@ -196,14 +196,21 @@ func (l *list) slowCalls() (all []candidate) {
 }
 
 // lead finds time before the first operation of a device in which the host runs calls outside operations, such as code
-// that prepares the input.
+// that prepares the input. Calls that go on then are of the work itself, and others wait for another process.
 func (l *list) lead() []candidate {
 	var names []string
 	ns, calls := l.Extent.Lead()
+	calls = slices.DeleteFunc(calls, func(c timeline.HostTime) bool {
+		is := hostcalls.IsQuiet(c.Operation) || hostcalls.RunsAt(l.Forest, c.Operation, c.Longest.StartNS+c.Longest.DurationNS)
+		if is {
+			ns -= c.Longest.HostNS
+		}
+		return is
+	})
 	for i := range calls[:min(2, len(calls))] {
 		names = append(names, l.named(calls[i].Operation)+" ("+units.Duration(calls[i].Longest.HostNS)+")")
 	}
-	if names == nil || len(l.Extent.Devices) == 0 {
+	if names == nil || len(l.Extent.Devices) == 0 || !l.enough(ns) {
 		return nil
 	}
 	f := says(HostGap, Where{Section: "idle"}, "The device waits %s before its first operation, while the host runs %s.",

@@ -301,6 +301,14 @@ func TestRules(t *testing.T) {
 			r.launch("aten::mm", "gemm", op.KindCompute, ms)
 			r.at = r.free
 		})},
+		{"code around all", "", "", repeat(func(r *run, i int) {
+			if i == 0 {
+				r.call("nn.Module: Net_0", 60*ms)
+				r.at -= 51 * ms
+			}
+			r.launch("aten::mm", "gemm", op.KindCompute, ms)
+			r.at = r.free
+		})},
 		{"code before all", "before_operations", "9.00 ms (30.9 %) before its first operation, while the host runs read",
 			repeat(func(r *run, i int) {
 				if i == 0 {

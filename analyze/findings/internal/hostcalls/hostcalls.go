@@ -4,6 +4,7 @@ package hostcalls
 import (
 	"cmp"
 	"maps"
+	"regexp"
 	"slices"
 	"sort"
 
@@ -209,6 +210,19 @@ func Ranges(f *trace.Forest, class func(name string) bool) (all []Range) {
 		}
 	}
 	return all
+}
+
+// quiet matches calls that wait for another thread or process.
+var quiet = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:wait|acquire|poll|select|recv|sleep|lock|join)(?:[^a-z]|$)`)
+
+// IsQuiet reports whether a call of the host only waits, by its name.
+func IsQuiet(call string) bool { return quiet.MatchString(call) }
+
+// RunsAt reports whether a call of a name runs at a time.
+func RunsAt(f *trace.Forest, name string, at int64) bool {
+	return slices.ContainsFunc(f.Calls, func(c trace.Call) bool {
+		return c.Name == name && c.Start <= at && at < c.Start+c.Duration
+	})
 }
 
 // Loads returns the launches that load the code of a kernel: the first of its name on a device, ten times as long as the
