@@ -413,6 +413,9 @@ func (l *list) launchBound() []candidate {
 		}
 	}
 	others := l.starts().laterNS + l.computedNS() // have their own findings
+	if s := l.First; s != nil && s.BusyNS.Known {
+		others += l.devicesNum * (s.ToNextNS.V - s.BusyNS.V)
+	}
 	late -= others
 	idle -= others
 	isRecorded := 4*n >= l.Total.Count // the host's operations, else only its launches show its work

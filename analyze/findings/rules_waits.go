@@ -28,7 +28,7 @@ func (l *list) waits() (all []candidate) {
 	}
 	ofCopies = hostcalls.WaitsAfter(l.Forest, ofCopies...)
 	for _, c := range hostcalls.Of(l.Forest, attrkey.IsWait, short) {
-		if slices.Contains(ofCopies, c.Name) {
+		if slices.Contains(ofCopies, c.Name) || l.First != nil && c.Last < l.First.EndNS {
 			continue
 		}
 		each := c.Count / int64(len(c.Ranks))

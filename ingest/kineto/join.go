@@ -57,6 +57,7 @@ func newJoin(t *tables) *join {
 	})
 	around := &profiler.Ranges{At: t.ranges.at, Text: t.notes.Text, Marks: &t.marks}
 	byRange := t.enclose(&t.ranges)
+	t.addOptimizerSteps()
 	t.steps.Settle(around.Unmarked(byRange,
 		func(i int32) bool { return !strings.HasPrefix(t.notes.Text(t.ranges.at(i).Name), modulePrefix) },
 		func(thread uint32) int64 { return int64(t.processOf(thread)) }))

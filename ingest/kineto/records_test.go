@@ -3,6 +3,7 @@ package kineto_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -76,3 +77,25 @@ func transcript(t testing.TB, text []byte, m *attr.Mapping) string {
 //	                     that repeat the correlation id
 //	plain.json           no categories of Kineto: spans with ids, begin and end
 func TestGolden(t *testing.T) { recordtest.Golden(t, ".json", kineto.Records) }
+
+// Without marks of steps, each call of PyTorch's optimizer ends one.
+func TestStepsEndWithTheOptimizer(t *testing.T) {
+	var events []string
+	event := func(cat, name string, ts, dur int) {
+		events = append(events, fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":1,"tid":1,"ts":%d,"dur":%d}`, cat, name, ts, dur))
+	}
+	const steps = 3
+	for i := range steps {
+		event("cpu_op", "aten::mm", 100*i, 20)
+		event("user_annotation", "Optimizer.step#SGD.step", 100*i+50, 30)
+	}
+	event("cpu_op", "aten::mm", 100*steps, 20) // behind the last step
+	var got []op.Int
+	for record, err := range kineto.Records(strings.NewReader("["+strings.Join(events, ",")+"]"), "trace", nil) {
+		check.OK(t, err)
+		if record.Entry != nil {
+			got = append(got, record.Entry.Step)
+		}
+	}
+	check.Equal(t, "", []op.Int{op.Known(int64(0)), op.Known(int64(1)), op.Known(int64(2)), {}}, got)
+}
