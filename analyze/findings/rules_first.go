@@ -91,10 +91,14 @@ func (l *list) loads(calls []timeline.HostTime) (ns int64, longest hostcalls.Ran
 // startUp finds slow first calls of the host with fast later ones: contexts, libraries, kernels.
 func (l *list) startUp() []candidate {
 	s := l.starts()
-	if len(s.names) == 0 || len(l.Extent.Devices) == 0 {
+	if len(s.names) == 0 {
 		return nil
 	}
-	f := says(FirstStep, s.where, "Start-up: the device waits %s for first calls, such as %s.",
+	waits := "the device waits %s for"
+	if len(l.Extent.Devices) == 0 {
+		waits = "the host spends %s in"
+	}
+	f := says(FirstStep, s.where, "Start-up: "+waits+" first calls, such as %s.",
 		l.part(s.ns/l.devicesNum), strings.Join(s.names, ", "))
 	f.Evidence = []Evidence{lasts("first calls", s.ns/l.devicesNum)}
 	f.Try = "warm up, and leave the start out of the recording"
@@ -124,7 +128,7 @@ func (l *list) findStarts() (s starts) {
 		if len(calls) == 1 {
 			s.where = whereGap(h.Longest, h.Operation)
 		}
-		if len(calls) <= 3 {
+		if len(calls) <= 3 && 10*h.FirstNS >= calls[0].FirstNS {
 			s.names = append(s.names, l.named(h.Operation)+" ("+units.Duration(h.FirstNS/l.devicesNum)+")")
 		}
 	}

@@ -214,6 +214,10 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 		}
 		r.skipped[op.SkipPython]++
 		return true, nil
+	case catQueue:
+		r.longCall(e)
+		r.skipped[op.SkipRuntime]++
+		return true, nil
 	}
 	if !e.Duration.Known {
 		return true, r.events.RecordError("event without dur")
@@ -263,6 +267,13 @@ func (r *reader) otherEvent(e *traceevent.Event) (more bool) {
 	}
 	r.skipCategory(e.Category)
 	return true
+}
+
+// longCall keeps a long call that states no launch, such as a compiler's.
+func (r *reader) longCall(e *traceevent.Event) {
+	if e.Duration.V >= minFrame {
+		r.addRange(&r.tables.frames, e)
+	}
 }
 
 func (r *reader) hostOp(e *traceevent.Event) {

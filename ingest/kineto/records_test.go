@@ -99,3 +99,15 @@ func TestStepsEndWithTheOptimizer(t *testing.T) {
 	}
 	check.Equal(t, "", []op.Int{op.Known(int64(0)), op.Known(int64(1)), op.Known(int64(2)), {}}, got)
 }
+
+// Ascend's queue of launches is understood.
+func TestQueueOfAscend(t *testing.T) {
+	const event = `{"ph":"X","cat":"%s","name":"%s@Conv2D","pid":1,"tid":%d,"ts":1,"dur":2000}`
+	text := fmt.Sprintf("["+event+","+event+"]", "enqueue", "Enqueue", 1, "dequeue", "Dequeue", 2)
+	for record, err := range kineto.Records(strings.NewReader(text), "trace", nil) {
+		check.OK(t, err)
+		if record.Skipped.N > 0 {
+			check.Equal(t, "", op.Skipped{Reason: op.SkipRuntime, N: 2}, record.Skipped)
+		}
+	}
+}

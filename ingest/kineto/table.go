@@ -206,6 +206,7 @@ const (
 	catAnnotation
 	catPython
 	catSync
+	catQueue // of Ascend's launches, which another thread makes
 )
 
 // categoryOf classifies a complete event. The first versions of the profiler capitalised the categories.
@@ -225,6 +226,8 @@ func categoryOf(cat []byte) category {
 		return catPython
 	case "cuda_sync", "hip_sync", "overhead":
 		return catSync
+	case "enqueue", "dequeue":
+		return catQueue
 	}
 	return otherCategory(string(cat))
 }

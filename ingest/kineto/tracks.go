@@ -154,7 +154,9 @@ func (r *reader) placed(e *traceevent.Event) bool {
 	case p.is == catSync, waitTasks.Match(a.task):
 		r.skipped[op.SkipRuntime]++
 	case p.is == catRuntime:
-		r.launch(e)
+		if r.launch(e); a.correlation.V == 0 {
+			r.longCall(e)
+		}
 		r.skipped[op.SkipRuntime]++
 	case p.is == catHostOp && bytes.HasPrefix(e.Name, []byte("$")): // a frame of JAX's Python tracer
 		r.skipped[op.SkipPython]++
