@@ -80,6 +80,7 @@ type reader struct {
 	trace   op.TraceID
 	count   int // entries of devices so far
 	kernels map[int64]kernelName
+	used    map[int64]bool // devices with work
 }
 
 const maxUntold = 64 << 10
@@ -93,6 +94,7 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 	r := &reader{
 		db: db, name: name, yield: yield, held: budget.Account{Hold: m.Hold}, skipped: make(map[op.SkipReason]int64),
 		build: attrmap.NewBuilder(nil), kernels: make(map[int64]kernelName),
+		used: make(map[int64]bool),
 	}
 	defer r.held.Free()
 	r.findTables()
@@ -120,14 +122,21 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 			return
 		}
 	}
-	var models []string
-	if !r.scan(gpuTable, []string{"name"}, func(_ int64, v []sqlite.Value) error {
-		if model := scalar.ValidUTF8(string(shortText(v[0].Text))); model != "" && !slices.Contains(models, model) {
-			models = append(models, model)
+	var models, unused []string
+	if !r.scan(gpuTable, []string{"name", "cuDevice"}, func(_ int64, v []sqlite.Value) error {
+		list := &models
+		if n, known := v[1].Number(); known && !r.used[n] {
+			list = &unused
+		}
+		if model := scalar.ValidUTF8(string(shortText(v[0].Text))); model != "" && !slices.Contains(*list, model) {
+			*list = append(*list, model)
 		}
 		return nil
 	}) {
 		return
+	}
+	if models == nil {
+		models = unused
 	}
 	if len(models) > 0 && !yield(op.Record{Resource: &op.Resource{Attrs: []op.Attr{
 		{Key: attrkey.HardwareModel, Value: strings.Join(models, ", ")},

@@ -306,6 +306,7 @@ func (r *reader) readRanks() bool {
 				continue
 			}
 			r.addToSession(v[0].Int, v[1].Int, v[3].Int)
+			r.used[v[3].Int] = true
 			if v[0].Int != 0 || v[1].Int != 0 {
 				r.eras.Add(opfile.UnixTime(r.base, v[0].Int))
 			}
