@@ -141,7 +141,10 @@ func (l *list) findPauses() (all []candidate) {
 			l.named(h.Operation), units.Plural(n, "time"))
 		f.Evidence = []Evidence{about("operation", h.Operation), times("calls", n), lasts("longest idle time", h.Longest.HostNS)}
 		f.Try = "run it in the background, or less often"
-		if isOperator(h.Operation) {
+		switch {
+		case strings.Contains(strings.ToLower(h.Operation), "compil"):
+			f.Try = "compile before the loop, and keep what is compiled in a cache"
+		case isOperator(h.Operation):
 			f.Try = "run it on the device, or in the background while the device works"
 		}
 		c := candidate{Finding: f, changes: change(replay.Remove, h.Operation), atMost: true}

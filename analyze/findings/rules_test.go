@@ -512,6 +512,21 @@ func TestPinnedCopiesNeedNoWait(t *testing.T) {
 	t.Error("no finding")
 }
 
+// Data that go to a device and come back may stay there.
+func TestCopiesThereAndBack(t *testing.T) {
+	const ms = 1_000_000
+	var r run
+	for range 20 {
+		for _, way := range []string{"HtoD (Pageable -> Device)", "DtoH (Device -> Pageable)"} {
+			r.launch("solve", "Memcpy "+way, op.KindMemory, 2*ms).MemoryBytes = op.Known(int64(4 * ms))
+		}
+		r.launch("solve", "stencil", op.KindCompute, ms/10)
+	}
+	if f := only(found(t, r.records...), "pageable_copy"); !strings.HasPrefix(f.Try, "leave the data on the device") {
+		t.Errorf("%+v", f)
+	}
+}
+
 // A value that a launch bound loop reads for each token costs the read and the code behind it.
 func TestAValueReadForEachToken(t *testing.T) {
 	const us, read, code = 1_000, 15_000, 60_000
