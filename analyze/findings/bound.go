@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/findings/internal/enginetext"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/path"
-	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
@@ -111,7 +111,7 @@ func (l *list) bound() Finding {
 		return f
 	}
 	if l.isOfServices() {
-		f.Text = l.servicesText()
+		f.Text = enginetext.Services(l.Forest, l.PathOperations, l.Paths.Paths, l.whole)
 		f.OfNS = op.Known(l.whole)
 		return f
 	}
@@ -156,33 +156,6 @@ func (l *list) bound() Finding {
 func (l *list) isOfServices() bool {
 	return l.Input.Entries == 0 && l.Paths != nil && l.Paths.DurationNS > l.Paths.BoundBy.IdleNS && len(l.Alike) > 0 &&
 		l.Forest != nil
-}
-
-// servicesText says in which spans the requests of services spend their time.
-func (l *list) servicesText() string {
-	const most = 3
-	calls := make(map[string]int64)
-	for r := range l.Forest.Rows() {
-		if !l.Forest.Has(r, trace.FlagDuplicate) {
-			calls[l.Forest.RowName(r)]++
-		}
-	}
-	var in []string
-	for _, o := range l.PathOperations {
-		if o.Kind == path.KindHost && len(in) < most && 20*o.TimeNS >= l.whole {
-			in = append(in, l.named(o.Operation)+" ("+units.Duration(o.TimeNS)+", "+
-				units.Percent(float64(o.TimeNS)/float64(l.whole))+", "+units.Plural(calls[o.Operation], "call")+")")
-		}
-	}
-	text := "The critical path of one request takes "
-	if l.Paths.Paths > 1 {
-		text = "The critical paths of " + units.Plural(l.Paths.Paths, "request") + " take "
-	}
-	text += units.Duration(l.whole)
-	if len(in) > 0 {
-		text += ", mostly in " + strings.Join(in, ", ")
-	}
-	return text + "."
 }
 
 // waitedNS returns the time of the host in operations that mostly wait for a device that runs nothing recorded.

@@ -79,7 +79,7 @@ func (l *list) slowCopies() (all []candidate) {
 		f := says(&sum, "Pageable copies: %s of %s run at %s/s.", units.Plural(sum.Count, "copy"),
 			units.Bytes(sum.MemoryBytes.V), units.Bytes(int64(float64(sum.MemoryBytes.V)/float64(sum.SumNS)*1e9)))
 		f.Try = "pin the host's memory, and copy without blocking on a stream of its own"
-		if 2*l.by.MemoryNS >= l.whole*l.devicesNum && areThereAndBack(pageable) {
+		if 2*l.by.MemoryNS >= l.whole*l.devicesNum && copies.ThereAndBack(pageable) {
 			f.Try = "leave the data on the device from kernel to kernel: they go there and come back; or pin the host's memory"
 		}
 		all = append(all, candidate{Finding: f, changes: changes})
@@ -128,22 +128,6 @@ func (l *list) slowCopies() (all []candidate) {
 		}
 	}
 	return append(all, l.handOvers(handOvers)...)
-}
-
-// areThereAndBack reports whether many copies to a device and from it move about the same data.
-func areThereAndBack(all []profile.Operation) bool {
-	const many = 10
-	var there, back int64 // bytes
-	for i := range all {
-		switch o := &all[i]; {
-		case o.Count < many:
-		case strings.Contains(o.Operation, "HtoD"):
-			there += o.MemoryBytes.V
-		case strings.Contains(o.Operation, "DtoH"):
-			back += o.MemoryBytes.V
-		}
-	}
-	return 2*min(there, back) > max(there, back)
 }
 
 // handOvers finds transfers of requests from engine to engine.

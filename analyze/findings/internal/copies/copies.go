@@ -4,6 +4,7 @@ package copies
 import (
 	"strings"
 
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/trace"
 )
 
@@ -28,4 +29,20 @@ func Migrations(f *trace.Forest) (exposed, between int64) {
 		}
 	}
 	return exposed, between
+}
+
+// ThereAndBack reports whether many copies to a device and from it move about the same data.
+func ThereAndBack(all []profile.Operation) bool {
+	const many = 10
+	var there, back int64 // bytes
+	for i := range all {
+		switch o := &all[i]; {
+		case o.Count < many:
+		case strings.Contains(o.Operation, "HtoD"):
+			there += o.MemoryBytes.V
+		case strings.Contains(o.Operation, "DtoH"):
+			back += o.MemoryBytes.V
+		}
+	}
+	return 2*min(there, back) > max(there, back)
 }

@@ -1,4 +1,4 @@
-// Package enginetext says in words what engines state about their requests.
+// Package enginetext says in words what engines and services state about their requests.
 package enginetext
 
 import (

@@ -1,0 +1,38 @@
+package enginetext
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/requests"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/text/units"
+)
+
+// Services says in which spans a number of requests without operations spend their time, by the sums over their paths.
+func Services(f *trace.Forest, on []path.Operation, number, whole int64) string {
+	const most = 3
+	calls := make(map[string]int64)
+	for r := range f.Rows() {
+		if !f.Has(r, trace.FlagDuplicate) {
+			calls[f.RowName(r)]++
+		}
+	}
+	var in []string
+	for _, o := range on {
+		if o.Kind == path.KindHost && len(in) < most && 20*o.TimeNS >= whole {
+			in = append(in, fmt.Sprintf("%s (%s, %s, %s)", requests.NameInText(o.Operation), units.Duration(o.TimeNS),
+				units.Percent(float64(o.TimeNS)/float64(whole)), units.Plural(calls[o.Operation], "call")))
+		}
+	}
+	text := "The critical path of one request takes "
+	if number > 1 {
+		text = "The critical paths of " + units.Plural(number, "request") + " take "
+	}
+	text += units.Duration(whole)
+	if len(in) > 0 {
+		text += ", mostly in " + strings.Join(in, ", ")
+	}
+	return text + "."
+}
