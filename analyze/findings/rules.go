@@ -36,6 +36,7 @@ var rules = []rule{
 	{"small_operations", SmallOperations, (*list).shortOperations},
 	{"exposed_communication", Operation, (*list).communication},
 	{"tensor_cores", Operation, (*list).tensorCores},
+	{"few_threads", Operation, (*list).fewThreads},
 	{"unlike", Operation, (*list).unlike},
 	{"uneven_calls", Operation, (*list).unevenCalls},
 	{"elementwise", SmallOperations, func(l *list) []candidate { return l.elementwise() }},

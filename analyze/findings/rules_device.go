@@ -3,13 +3,13 @@ package findings
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/findings/internal/copies"
 	"github.com/optrace/optrace/analyze/findings/internal/fusible"
 	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
+	"github.com/optrace/optrace/analyze/findings/internal/kernels"
 	"github.com/optrace/optrace/analyze/findings/internal/layers"
 	"github.com/optrace/optrace/analyze/findings/internal/links"
 	"github.com/optrace/optrace/analyze/internal/selection"
@@ -153,72 +153,52 @@ func (l *list) handOvers(of []copies.HandOver) (all []candidate) {
 	return all
 }
 
-// plainCores matches kernels for products of 32-bit numbers without tensor cores.
-var plainCores = regexp.MustCompile(`sgemm|simt|_ffma|scudnn|f32f32_f32|cgemm|fp32_nn|fp32_nt|sm\d+_xmma_\w+_f32f32|` +
-	`(?:dgrad|wgrad|conv)\w*<float`)
-
-// tensorNames are the marks of kernels on tensor cores.
-var tensorNames = regexp.MustCompile(`tf32|tensorop|s1688|s16816|884|hmma|wgmma|bf16|f16|fp8|e4m3`)
-
-// beforeTF32 and withTF32 match kernels of cuBLAS and cuDNN for devices without TF32, and for later ones.
-var (
-	beforeTF32 = regexp.MustCompile(`volta_|turing_`)
-	withTF32   = regexp.MustCompile(`ampere_|cutlass_[89]|sm(?:8|9|1\d)\d_`)
-)
-
 // tensorCores finds products and convolutions of 32-bit numbers without tensor cores.
 func (l *list) tensorCores() []candidate {
 	if !l.hasTensorCores() {
 		return nil
 	}
-	var changes []replay.Change
-	var n, ns, flops int64
-	var counted float64 // the time of those with FLOPs
-	name := ""
-	isEarly, isLate := false, len(l.Input.Models) > 0
-	for i := range l.Operations {
-		o := &l.Operations[i]
-		plain := strings.ToLower(o.Operation)
-		isEarly = isEarly || beforeTF32.MatchString(plain)
-		isLate = isLate || withTF32.MatchString(plain)
-		if o.Side != "" || !plainCores.MatchString(plain) || tensorNames.MatchString(plain) {
-			continue
-		}
-		if name == "" {
-			name = o.Operation
-		}
-		n += o.Count
-		ns += o.SumNS
-		if flops += o.FLOPs; o.FLOPs > 0 && o.FLOPsPerSecond.Known {
-			counted += float64(o.FLOPs) / o.FLOPsPerSecond.V * 1e9
-		}
-		if len(changes) < maxChanges {
-			changes = append(changes, replay.Change{Kind: replay.Scale, Select: o.Operation, Factor: o.Roofline.OnTensorCores(l.Peaks)})
-		}
-	}
-	if n == 0 {
+	p := kernels.PlainProducts(l.Operations)
+	if p.Count == 0 {
 		return nil
 	}
-	rate := ""
-	if 2*counted > float64(ns) {
-		rate = " at " + units.FLOPs(int64(float64(flops)/counted*1e9)) + "/s"
+	var changes []replay.Change
+	for _, o := range p.List[:min(len(p.List), maxChanges)] {
+		changes = append(changes, replay.Change{Kind: replay.Scale, Select: o.Operation, Factor: o.Roofline.OnTensorCores(l.Peaks)})
 	}
+	name := p.List[0].Operation
 	f := says(Operation, Where{Section: "operations", Operation: name},
 		"Tensor cores unused: %s multiply 32-bit numbers on plain cores for %s%s, such as %s.",
-		units.Plural(n, "operation"), l.part(ns/l.devicesNum), rate, l.named(name))
-	f.Evidence = []Evidence{about("kernel", name), times("operations", n), lasts("time", ns)}
+		units.Plural(p.Count, "operation"), l.part(p.NS/l.devicesNum), p.Rate, l.named(name))
+	f.Evidence = []Evidence{about("kernel", name), times("operations", p.Count), lasts("time", p.NS)}
 	f.Try = "allow TF32, or use bfloat16 or float16 (automatic mixed precision)"
 	hasTF32 := func(d peaks.Device) bool { return d.TF32FLOPsPerSecond > 0 }
 	if len(l.Peaks) > 0 && !slices.ContainsFunc(l.Peaks, hasTF32) || len(l.Peaks) == 0 && !l.mayHave(peaks.HasTF32) ||
-		isEarly && !isLate {
+		len(l.Input.Models) == 0 && p.IsBeforeTF32 {
 		f.Try = "use float16 (automatic mixed precision)"
 	}
-	c := candidate{Finding: f, changes: changes, most: ns / l.devicesNum}
+	c := candidate{Finding: f, changes: changes, most: p.NS / l.devicesNum}
 	if l.replay(&c.saving, changes) { // as tensor cores reach 0.5 to 0.9 of their peak
 		c.saving.LowNS = min(c.saving.LowNS, c.saving.NS*9/10)
 		c.saving.HighNS = max(c.saving.HighNS, c.saving.NS*11/10)
 	}
 	return []candidate{c}
+}
+
+// fewThreads finds kernels that run for long on few threads, whatever the device.
+func (l *list) fewThreads() (all []candidate) {
+	for _, k := range kernels.OnFewThreads(l.Forest) {
+		if l.byRequest || !l.enough(k.NS/l.devicesNum) {
+			continue
+		}
+		f := says(Operation, Where{Section: "operations", Operation: k.Name},
+			"%s runs for %s on %s. A device runs many thousands at a time.", l.named(k.Name),
+			l.part(k.NS/l.devicesNum), units.Plural(k.Threads, "thread"))
+		f.Evidence = []Evidence{about("kernel", k.Name), times("launches", k.Count), times("threads", k.Threads)}
+		f.Try = "divide its work among more blocks and threads, or do several inputs in one launch"
+		all = append(all, candidate{Finding: f, saving: replay.Saving{NS: k.NS / l.devicesNum}, most: k.NS / l.devicesNum, atMost: true})
+	}
+	return all
 }
 
 // mayHave reports whether a device has something by its name. A device without a name may have all.
@@ -327,7 +307,7 @@ func (l *list) conversions() (all []candidate) {
 	var changes []replay.Change
 	name := ""
 	for i := range l.Operations {
-		if o := &l.Operations[i]; o.Side == "" && len(changes) < maxChanges && layoutKernels.MatchString(o.Operation) {
+		if o := &l.Operations[i]; o.Side == "" && len(changes) < maxChanges && kernels.Layout.MatchString(o.Operation) {
 			name = cmp.Or(name, o.Operation)
 			n += o.Count
 			sum += o.SumNS
@@ -343,9 +323,6 @@ func (l *list) conversions() (all []candidate) {
 	}
 	return all
 }
-
-// layoutKernels matches kernels of cuDNN and MIOpen that change the layout of tensors.
-var layoutKernels = regexp.MustCompile(`(?i)nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|tensorTransform|batched_transpose`)
 
 // conversionOf has the effect of PyTorch's converting operators.
 var conversionOf = map[string]string{

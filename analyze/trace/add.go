@@ -339,8 +339,15 @@ func (f *Forest) addGroup(r *row, e *op.Entry) {
 
 func (f *Forest) addAttrs(r *row, attrs []op.Attr) {
 	var g Graph
+	threads := int64(1)
+	known := 0
 	for i := range attrs {
 		switch a := &attrs[i]; a.Key {
+		case attrkey.Grid, attrkey.Block:
+			if n := volume(a.Value); n > 0 && n <= fewThreads {
+				threads *= n
+				known++
+			}
 		case attrkey.ClockError:
 			if n, ok := count(a); ok {
 				f.Counts.Clocked++
@@ -365,12 +372,32 @@ func (f *Forest) addAttrs(r *row, attrs []op.Attr) {
 			}
 		}
 	}
+	if known == 2 && threads <= fewThreads {
+		r.values[colThreads] = threads
+	}
 	if g.ID != "" {
 		g.Call = "" // the number alone identifies the graph
 	}
 	if g.ID != "" || g.Call != "" {
 		r.values[colGraph] = int64(f.Names.Graphs.ID(g))
 	}
+}
+
+// volume returns the product of a list of numbers such as "[4,2,1]", clipped, 0 for other texts.
+func volume(list string) int64 {
+	inner, is := strings.CutPrefix(list, "[")
+	if !is {
+		return 0
+	}
+	product := int64(1)
+	for side := range strings.SplitSeq(strings.TrimSuffix(inner, "]"), ",") {
+		n, err := strconv.ParseInt(strings.TrimSpace(side), 10, 64)
+		if err != nil || n < 0 {
+			return 0
+		}
+		product = min(product, 1<<31) * min(n, 1<<31)
+	}
+	return product
 }
 
 // count returns an integer attribute clipped to 0, or 0 if it is no integer. ok is false for invalid and negative

@@ -66,7 +66,8 @@ const (
 	colBound  // ps, negative if memory decides, 0 for unknown
 	colWeight // the bits of op.Entry.AdjustedCount
 	colLaunchSpan
-	colCall // duration of the launching call, ns
+	colCall    // duration of the launching call, ns
+	colThreads // of a kernel's launch, 0 if unknown or above fewThreads
 	colUnlinked
 	colPower     // the bits of the mean power of the device, W
 	colStamp     // into Names.Stamps
@@ -212,6 +213,12 @@ func (c *columns) Memory(r int32) int64 { return c.number(r, colMemory) }
 
 // Launch returns the launch time of row r in Unix nanoseconds, 0 without FlagLaunch.
 func (c *columns) Launch(r int32) int64 { return c.number(r, colLaunch) }
+
+// fewThreads is the most threads that a row keeps: those of one multiprocessor.
+const fewThreads = 2048
+
+// FewThreads returns the threads of the launch of row r, 0 if they are not known, or more than those of one multiprocessor.
+func (c *columns) FewThreads(r int32) int64 { return c.number(r, colThreads) }
 
 // Launched returns the end of the call that launched row r, or its launch time if the end is unknown.
 func (c *columns) Launched(r int32) int64 { return c.Launch(r) + min(c.number(r, colCall), MaxTime) }
