@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/findings/internal/enginetext"
 	"github.com/optrace/optrace/analyze/findings/internal/executions"
 	"github.com/optrace/optrace/analyze/findings/internal/layers"
 	"github.com/optrace/optrace/analyze/internal/order"
@@ -55,6 +56,9 @@ func Of(f *Facts) []Finding {
 		l.run()
 	case len(f.Engines) > 0:
 		l.first = append(l.first, engineFindings(f.Engines, true)...)
+		if l.divide(); l.isOfServices() && len(enginetext.Spans(l.PathOperations, l.whole)) > 1 { // other spans, too
+			l.first = append(l.first, l.bound())
+		}
 	case l.isOfServices():
 		l.run()
 	default:

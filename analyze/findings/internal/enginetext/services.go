@@ -2,6 +2,7 @@ package enginetext
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/path"
@@ -10,9 +11,15 @@ import (
 	"github.com/optrace/optrace/internal/text/units"
 )
 
+// Spans returns the spans with most of a time, a twentieth each at least.
+func Spans(on []path.Operation, whole int64) []path.Operation {
+	const most = 3
+	of := slices.DeleteFunc(slices.Clone(on), func(o path.Operation) bool { return o.Kind != path.KindHost || 20*o.TimeNS < whole })
+	return of[:min(most, len(of))]
+}
+
 // Services says in which spans a number of requests without operations spend their time, by the sums over their paths.
 func Services(f *trace.Forest, on []path.Operation, number, whole int64) string {
-	const most = 3
 	calls := make(map[string]int64)
 	for r := range f.Rows() {
 		if !f.Has(r, trace.FlagDuplicate) {
@@ -20,11 +27,9 @@ func Services(f *trace.Forest, on []path.Operation, number, whole int64) string 
 		}
 	}
 	var in []string
-	for _, o := range on {
-		if o.Kind == path.KindHost && len(in) < most && 20*o.TimeNS >= whole {
-			in = append(in, fmt.Sprintf("%s (%s, %s, %s)", requests.NameInText(o.Operation), units.Duration(o.TimeNS),
-				units.Percent(float64(o.TimeNS)/float64(whole)), units.Plural(calls[o.Operation], "call")))
-		}
+	for _, o := range Spans(on, whole) {
+		in = append(in, fmt.Sprintf("%s (%s, %s, %s)", requests.NameInText(o.Operation), units.Duration(o.TimeNS),
+			units.Percent(float64(o.TimeNS)/float64(whole)), units.Plural(calls[o.Operation], "call")))
 	}
 	text := "The critical path of one request takes "
 	if number > 1 {
