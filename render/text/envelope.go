@@ -180,12 +180,13 @@ func (v *view) total(brief bool) {
 		text += "; the input states " + units.Duration(t.StatedNS.V) + ", of which shares are parts"
 	}
 	v.field("total", text, false)
+	hasPaths := v.r.Headline != nil || v.r.PathTotals != nil && v.r.PathTotals.Paths > 0
 	if requests := int64(0); t.Count == 0 && v.r.Input.Entries == 0 && len(v.r.Engines) > 0 {
 		for i := range v.r.Engines {
 			requests += v.r.Engines[i].Requests
 		}
 		v.field("requests", units.Count(requests)+" of which engines tell in spans", false)
-	} else if t.Count == 0 && v.r.Input.Entries == 0 && v.r.Headline == nil {
+	} else if t.Count == 0 && v.r.Input.Entries == 0 && !hasPaths {
 		v.field("empty", "optrace doctor says what may be the reason", true)
 	}
 	if t.EstCount.Known && t.EstSumNS.Known {
