@@ -373,6 +373,9 @@ func (l *list) unrecorded(named map[string]bool) []candidate {
 		lasts("nothing recorded", most),
 	}
 	c.Try = "profile the host's code between these two operations"
+	if place.Count == 1 && len(l.Steps) == 0 && !l.byRequest {
+		c.Try += "; once, it may be start-up, such as compiling"
+	}
 	if attrkey.IsRead(place.After) {
 		c.Try += "; read the value once every N steps"
 	}
