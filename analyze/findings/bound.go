@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/findings/internal/enginetext"
+	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/internal/model/attrkey"
@@ -94,6 +95,9 @@ type boundPart struct {
 // betweenSteps names the idle time of devices between the steps of a loop.
 const betweenSteps = "the host between steps"
 
+// outsideOperations names the time without an operation in recordings of a host alone.
+const outsideOperations = "code outside of operations"
+
 // bound states the largest part of the time, or the two largest if no part reaches half.
 func (l *list) bound() Finding {
 	f := Finding{Kind: Bound, Where: Where{Section: "devices"}}
@@ -122,9 +126,13 @@ func (l *list) bound() Finding {
 	early := min(l.outsideNS-waited, by.IdleNS)
 	by.HostNS -= waited
 	by.IdleNS -= early
+	idle := "idle time"
+	if len(l.Extent.Devices) == 0 && !l.byRequest {
+		idle = outsideOperations
+	}
 	all := []boundPart{
 		{"compute", by.ComputeNS}, {"communication", by.CommunicationNS}, {"memory", by.MemoryNS},
-		{"other operations", by.OtherNS}, {"the host", by.HostNS}, {"idle time", by.IdleNS},
+		{"other operations", by.OtherNS}, {"the host", by.HostNS}, {idle, by.IdleNS},
 		{"waiting in a queue", l.queuedNS}, {"time without a request", l.quietNS},
 		{betweenSteps, l.betweenNS}, {"work outside the recording", waited + early},
 	}
@@ -201,6 +209,8 @@ func (l *list) detail(by path.BoundBy, largest string) string {
 		return text
 	case "idle time":
 		return l.idleText()
+	case outsideOperations:
+		return hostcalls.LongestPause(l.Forest, l.named)
 	case "time without a request":
 		return " No request was under way then: nothing could be faster."
 	case betweenSteps:

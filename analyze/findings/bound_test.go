@@ -9,6 +9,7 @@ import (
 	"github.com/optrace/optrace/analyze/operators"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -64,4 +65,16 @@ func TestBoundOutsideTheRecording(t *testing.T) {
 	if len(all) < 2 || all[0].Rule != "outside" || !strings.HasPrefix(all[1].Text, says) {
 		t.Errorf("%+v", all)
 	}
+}
+
+// Without a device, time without an operation is the program's own, and not idle.
+func TestBoundOutsideOfOperations(t *testing.T) {
+	const ms = 1_000_000
+	var r run
+	r.host("aten::mm", ms)
+	r.at += 9 * ms
+	r.host("aten::add", ms)
+	const want = "The bound is code outside of operations: 81.8 % of 11.0 ms; no device operation was recorded; the host 18.2 %. " +
+		"Its longest part is 9.00 ms, after aten::mm, until aten::add."
+	check.Equal(t, "", want, found(t, r.records...)[0].Text)
 }

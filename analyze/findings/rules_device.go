@@ -282,7 +282,7 @@ func (l *list) conversions() (all []candidate) {
 	const moves = 8 // the least part of the whole for movers is 1/moves
 	for i := range l.Operators.Rows {
 		o := &l.Operators.Rows[i]
-		what := conversionOf[o.Operator]
+		what := kernels.ConversionOf[o.Operator]
 		if what == "" || !l.enough(o.DeviceTotalNS/l.devicesNum) {
 			continue
 		}
@@ -322,13 +322,6 @@ func (l *list) conversions() (all []candidate) {
 		all = append(all, candidate{Finding: f, changes: changes, most: ns, atMost: true})
 	}
 	return all
-}
-
-// conversionOf has the effect of PyTorch's converting operators.
-var conversionOf = map[string]string{
-	"aten::to": "type", "aten::_to_copy": "type", "aten::type_as": "type",
-	"aten::contiguous": "layout", "aten::clone": "data", "aten::cat": "data", "aten::repeat": "data",
-	"aten::index": "data", "aten::index_select": "data", "aten::gather": "data",
 }
 
 // findElementwise finds chains of elementwise operations. Each reads and writes all of its data.

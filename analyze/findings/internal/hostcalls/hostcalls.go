@@ -13,6 +13,7 @@ import (
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
 
@@ -86,6 +87,28 @@ func rowsOfHosts(f *trace.Forest) []int32 {
 	}
 	slices.SortFunc(rows, f.CompareStart)
 	return rows
+}
+
+// LongestPause says between which operations of a host the longest time is, "" without any.
+func LongestPause(f *trace.Forest, named func(string) string) string {
+	if f == nil {
+		return ""
+	}
+	last := trace.NoRow // to end
+	longest, ns := [2]int32{}, int64(0)
+	for _, r := range rowsOfHosts(f) {
+		if last != trace.NoRow && f.Start(r)-f.End(last) > ns {
+			longest, ns = [2]int32{last, r}, f.Start(r)-f.End(last)
+		}
+		if last == trace.NoRow || f.End(r) > f.End(last) {
+			last = r
+		}
+	}
+	if ns == 0 {
+		return ""
+	}
+	return " Its longest part is " + units.Duration(ns) + ", after " + named(f.RowName(longest[0])) + ", until " +
+		named(f.RowName(longest[1])) + "."
 }
 
 // around returns the outermost operation of the host around a call, among the latest to start, or NoRow.

@@ -28,6 +28,13 @@ var (
 // Layout matches kernels of cuDNN and MIOpen that change the layout of tensors.
 var Layout = regexp.MustCompile(`(?i)nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|tensorTransform|batched_transpose`)
 
+// ConversionOf has the effect of PyTorch's converting operators.
+var ConversionOf = map[string]string{
+	"aten::to": "type", "aten::_to_copy": "type", "aten::type_as": "type",
+	"aten::contiguous": "layout", "aten::clone": "data", "aten::cat": "data", "aten::repeat": "data",
+	"aten::index": "data", "aten::index_select": "data", "aten::gather": "data",
+}
+
 // Products are the kernels for products of 32-bit numbers without tensor cores.
 type Products struct {
 	List      []*profile.Operation
