@@ -48,6 +48,18 @@ func TestCommunicationSaysWhatCanBeChanged(t *testing.T) {
 	}
 }
 
+// An engine that serves a model has no backward pass, whether its requests are recorded or not.
+func TestCommunicationOfAnEngine(t *testing.T) {
+	const ms = 1_000_000
+	var r run
+	for range 20 {
+		r.launch("vllm::unified_attention", "attention", op.KindCompute, 3*ms)
+		r.launch("vllm::all_reduce", "cross_device_reduce", op.KindCollective, ms)
+	}
+	f := only(found(t, r.records...), "exposed_communication")
+	check.Equal(t, "", "an all-reduce for small messages, steps as graphs, or fewer devices for a copy of the model", f.Try)
+}
+
 // A stage with more work holds up the other stages of a pipeline by at most its excess.
 func TestAStageThatWorksLonger(t *testing.T) {
 	const ms, us = 1_000_000, 1_000

@@ -7,6 +7,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
+	"github.com/optrace/optrace/analyze/findings/internal/kernels"
 	"github.com/optrace/optrace/analyze/findings/internal/links"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/profile"
@@ -132,8 +133,8 @@ func (l *list) collectives(c *communications, f Finding) []candidate {
 			return []candidate{all}
 		}
 	}
-	if l.byRequest && 2*collective.Needed(l.Forest) > 1 { // each layer of a server needs them: only their transfers can be shorter
-		f.Try = "an all-reduce for small messages, steps as CUDA graphs, or fewer devices for a copy of the model"
+	if (l.byRequest || kernels.AreOfEngine(l.Operations)) && 2*collective.Needed(l.Forest) > 1 { // each layer of a server needs them: only their transfers can be shorter
+		f.Try = "an all-reduce for small messages, steps as graphs, or fewer devices for a copy of the model"
 		return []candidate{{Finding: f, changes: c.changes(replay.Scale), atMost: true}}
 	}
 	return l.overlapped(c, f, c.n/max(1, l.rounds()*int64(len(l.Extent.Devices))))

@@ -72,6 +72,14 @@ func PlainProducts(operations []profile.Operation) (p Products) {
 	return p
 }
 
+// engine matches operations of engines that serve a model, without a backward pass.
+var engine = regexp.MustCompile(`vllm::|sglang|trtllm`)
+
+// AreOfEngine reports whether operations are of an engine that serves a model.
+func AreOfEngine(operations []profile.Operation) bool {
+	return slices.ContainsFunc(operations, func(o profile.Operation) bool { return engine.MatchString(o.Operation) })
+}
+
 // Few sums up the long launches of a kernel on few threads.
 type Few struct {
 	Name           string
