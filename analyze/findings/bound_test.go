@@ -74,7 +74,7 @@ func TestBoundOutsideOfOperations(t *testing.T) {
 	r.host("aten::mm", ms)
 	r.at += 9 * ms
 	r.host("aten::add", ms)
-	const want = "The bound is code outside of operations: 81.8 % of 11.0 ms; no device operation was recorded; the host 18.2 %. " +
-		"Its longest part is 9.00 ms, after aten::mm, until aten::add."
+	const want = "The bound is code outside of operations: 81.8 % of 11.0 ms; no device operation was recorded; " +
+		"the host 18.2 %. Its longest part is 9.00 ms, after aten::mm, until aten::add."
 	check.Equal(t, "", want, found(t, r.records...)[0].Text)
 }

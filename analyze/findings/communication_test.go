@@ -57,7 +57,8 @@ func TestCommunicationOfAnEngine(t *testing.T) {
 		r.launch("vllm::all_reduce", "cross_device_reduce", op.KindCollective, ms)
 	}
 	f := only(found(t, r.records...), "exposed_communication")
-	check.Equal(t, "", "an all-reduce for small messages, steps as graphs, or fewer devices for a copy of the model", f.Try)
+	const want = "an all-reduce for small messages, steps as graphs, or fewer devices for a copy of the model"
+	check.Equal(t, "", want, f.Try)
 }
 
 // A stage with more work holds up the other stages of a pipeline by at most its excess.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/serving"
 	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/replay/internal/waits"
 	"github.com/optrace/optrace/analyze/trace"
-	"github.com/optrace/optrace/op"
 )
 
 // Result is the prediction of a replay. Times are in nanoseconds.
@@ -314,58 +314,15 @@ func (g *Graph) unexplainedOf() float64 {
 	if last := recorded.Last(); last != none {
 		g.g.binding(recorded, last, func(e edge, lag int64) {
 			if (e.kind == onStream || e.kind == afterLaunch) && g.forest.Has(e.owner, trace.FlagLaunch) {
-				sum += longBehind(lag, behindCall(g.forest, e.owner))
+				sum += waits.Long(g.forest, e.owner, lag)
 			}
 		})
 	}
 	return float64(sum) / float64(max(1, g.whole))
 }
 
-// behindCall returns the time from the end of the call that launches a kernel to its start. A call that launches a copy may
-// wait for the device.
-func behindCall(f *trace.Forest, r int32) int64 {
-	if f.Kind(r) != op.KindCompute {
-		return math.MaxInt64
-	}
-	return f.Start(r) - f.Launched(r)
-}
-
-// longBehind returns the shorter one of two waits, 0 if it is short.
-func longBehind(wait, other int64) int64 {
-	const longWait = 100 * microsecond
-	if wait = min(wait, other); wait <= longWait {
-		return 0
-	}
-	return wait
-}
-
-// mostUnexplained returns a bound of the unexplained share, without points and edges: the long times of launched
-// operations behind their launch and the operation before on the stream.
-func (g *Graph) mostUnexplained() float64 {
-	f := g.forest
-	sum := int64(0)
-	before := slices.Repeat([]int64{-trace.MaxTime}, f.Devices.NumStreams())
-	for _, rows := range f.Devices.All() {
-		for _, r := range rows {
-			ready := &before[f.DeviceStreamOf(r)]
-			start := f.Start(r)
-			if f.Has(r, trace.FlagLaunch) {
-				from := int64(-trace.MaxTime)
-				for _, at := range [...]int64{*ready, f.Launch(r)} {
-					if at <= start {
-						from = max(from, at)
-					}
-				}
-				if from == -trace.MaxTime {
-					return 1 // it starts before its launch
-				}
-				sum += longBehind(start-from, behindCall(f, r))
-			}
-			*ready = f.End(r)
-		}
-	}
-	return float64(sum) / float64(max(1, f.Devices.LastEnd-f.Devices.FirstStart))
-}
+// mostUnexplained returns a bound of the unexplained share, without points and edges.
+func (g *Graph) mostUnexplained() float64 { return waits.Share(g.forest) }
 
 func (g *Graph) edges() Edges {
 	c := &g.g.count
