@@ -167,17 +167,24 @@ func (l *list) tensorCores() []candidate {
 	for i := range l.Operations {
 		o := &l.Operations[i]
 		plain := strings.ToLower(o.Operation)
-		if o.Side != "" || !plainCores.MatchString(plain) || tensorNames.MatchString(plain) {
+		on, bytes := o.Plain, int64(0) // by rate and type
+		known := on
+		if plainCores.MatchString(plain) {
+			on = work.Plain{Count: o.Count, SumNS: o.SumNS}
+			if known = on; o.Roofline != nil {
+				known.SumNS, known.FLOPs, bytes = o.Roofline.SumNS, o.Roofline.FLOPs, o.Roofline.MovedBytes
+			}
+		}
+		if o.Side != "" || on.Count == 0 || tensorNames.MatchString(plain) {
 			continue
 		}
-		if name == "" {
-			name = o.Operation
-		}
-		n += o.Count
-		ns += o.SumNS
-		flops += o.FLOPs
-		if len(changes) < maxChanges {
-			changes = append(changes, replay.Change{Kind: replay.Scale, Select: o.Operation, Factor: o.Roofline.OnTensorCores(l.Peaks)})
+		name = cmp.Or(name, o.Operation)
+		n += on.Count
+		ns += on.SumNS
+		flops += cmp.Or(o.Plain.FLOPs, o.FLOPs)
+		if len(changes) < maxChanges { // of other operations of the name, too, in proportion
+			left := 1 - float64(on.SumNS)/float64(o.SumNS)*(1-known.OnTensorCores(bytes, l.Peaks))
+			changes = append(changes, replay.Change{Kind: replay.Scale, Select: o.Operation, Factor: left})
 		}
 	}
 	if n == 0 {
@@ -306,29 +313,42 @@ func (l *list) conversions() (all []candidate) {
 		only := change(replay.Remove, "operator="+o.Operator+",kind=compute")
 		all = append(all, candidate{Finding: f, changes: only, most: ns, atMost: true})
 	}
-	var n, sum int64
-	var changes []replay.Change
-	name := ""
-	for i := range l.Operations {
-		if o := &l.Operations[i]; o.Side == "" && len(changes) < maxChanges && layoutKernels.MatchString(o.Operation) {
-			name = cmp.Or(name, o.Operation)
-			n += o.Count
-			sum += o.SumNS
-			changes = append(changes, replay.Change{Kind: replay.Remove, Select: o.Operation})
+	for _, c := range []struct {
+		what, try string
+		kernels   *regexp.Regexp
+	}{
+		{"type", "keep one type from operation to operation", typeNames},
+		{"layout", "keep one layout from operation to operation (channels_last)", layoutNames},
+	} {
+		var n, sum int64
+		var changes []replay.Change
+		name := ""
+		for i := range l.Operations {
+			if o := &l.Operations[i]; o.Side == "" && len(changes) < maxChanges && c.kernels.MatchString(o.Operation) {
+				name = cmp.Or(name, o.Operation)
+				n += o.Count
+				sum += o.SumNS
+				changes = append(changes, replay.Change{Kind: replay.Remove, Select: o.Operation})
+			}
 		}
-	}
-	if ns := sum / l.devicesNum; n > 0 && l.enough(ns) {
-		f := says(Operation, Where{Section: "operations", Operation: name},
-			"Kernels change the layout of tensors for %s, %s, such as %s.", l.part(ns), units.Plural(n, "time"), l.named(name))
-		f.Evidence = []Evidence{about("kernel", name), times("operations", n), lasts("time of the device", sum)}
-		f.Try = "keep one layout from operation to operation (channels_last)"
-		all = append(all, candidate{Finding: f, changes: changes, most: ns, atMost: true})
+		if ns := sum / l.devicesNum; n > 0 && l.enough(ns) {
+			f := says(Operation, Where{Section: "operations", Operation: name}, "Operations change the %s of tensors for %s, %s, such as %s.",
+				c.what, l.part(ns), units.Plural(n, "time"), l.named(name))
+			f.Evidence = []Evidence{about("operation", name), times("operations", n), lasts("time of the device", sum)}
+			f.Try = c.try
+			all = append(all, candidate{Finding: f, changes: changes, most: ns, atMost: true})
+		}
 	}
 	return all
 }
 
-// layoutKernels matches kernels of cuDNN and MIOpen that change the layout of tensors.
-var layoutKernels = regexp.MustCompile(`(?i)nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|tensorTransform|batched_transpose`)
+// typeNames and layoutNames match operations that change the type or the layout of tensors: names of recorders and of ONNX,
+// and kernels of cuDNN and MIOpen.
+var (
+	typeNames   = regexp.MustCompile(`(?i)^(aten::)?(to|_to_copy|cast|astype|type_as|convert_element_type)$`)
+	layoutNames = regexp.MustCompile(`(?i)^(aten::)?(contiguous|reorder(in|out)put)$|` +
+		`nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|tensorTransform|batched_transpose`)
+)
 
 // conversionOf has the effect of PyTorch's converting operators.
 var conversionOf = map[string]string{
