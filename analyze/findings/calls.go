@@ -1,6 +1,7 @@
 package findings
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -75,21 +76,36 @@ func (l *list) unevenByLoad(has []candidate) (all []candidate) {
 	if !l.byRequest || l.Replay == nil {
 		return nil
 	}
+	var slow []replay.Slow
+	var excess int64
 	for _, o := range l.Replay().Slow(slower) {
 		isKnown := func(c candidate) bool { return c.Where.Operation == o.Operation }
-		if float64(o.ExcessNS) < minShare*float64(l.Total.SumNS) || rare*o.Calls > o.All || slices.ContainsFunc(has, isKnown) {
-			continue
+		if o.Calls > 0 && rare*o.Calls <= o.All && !slices.ContainsFunc(has, isKnown) {
+			slow = append(slow, o)
+			excess += o.ExcessNS
 		}
-		f := says(Operation, Where{Section: "operations", Operation: o.Operation},
-			"%s takes up to %s in %s of %s, where the load of the step explains %s.", l.named(o.Operation),
-			units.Duration(o.LongestNS), units.Count(o.Calls), units.Plural(o.All, "call"), units.Duration(o.UsualNS))
-		f.Evidence = []Evidence{
-			times("slow calls", o.Calls), times("calls", o.All), lasts("longest", o.LongestNS), lasts("by its load", o.UsualNS),
-		}
-		f.Try = "look at the slow calls: other work on the device, clocks, cold caches, unusual inputs of their requests"
-		all = append(all, candidate{Finding: f, changes: change(replay.Typical, o.Operation)})
 	}
-	return all
+	if len(slow) == 0 || float64(excess) < minShare*float64(l.Total.SumNS) {
+		return nil
+	}
+	slices.SortStableFunc(slow, func(a, b replay.Slow) int { return cmp.Compare(b.ExcessNS, a.ExcessNS) })
+	slow = slow[:min(len(slow), maxChanges)]
+	o := slow[0]
+	f := says(Operation, Where{Section: "operations", Operation: o.Operation},
+		"%s takes up to %s in %s of %s, where the load of the step explains %s.", l.named(o.Operation),
+		units.Duration(o.LongestNS), units.Count(o.Calls), units.Plural(o.All, "call"), units.Duration(o.UsualNS))
+	f.Evidence = []Evidence{
+		times("slow calls", o.Calls), times("calls", o.All), lasts("longest", o.LongestNS), lasts("by its load", o.UsualNS),
+	}
+	if n := int64(len(slow)) - 1; n > 0 {
+		f.Text += " " + units.Plural(n, "other operation") + " are slow, too."
+	}
+	f.Try = "look at the slow calls: other work on the device, clocks, cold caches, unusual inputs of their requests"
+	var changes []replay.Change
+	for _, o := range slow {
+		changes = append(changes, replay.Change{Kind: replay.Typical, Select: o.Operation})
+	}
+	return []candidate{{Finding: f, changes: changes}}
 }
 
 // firstCalls finds operations of devices whose first call takes far longer than later ones of equal shapes. A first step

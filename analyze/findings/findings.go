@@ -10,6 +10,7 @@ import (
 	"github.com/optrace/optrace/analyze/findings/internal/enginetext"
 	"github.com/optrace/optrace/analyze/findings/internal/executions"
 	"github.com/optrace/optrace/analyze/findings/internal/layers"
+	"github.com/optrace/optrace/analyze/findings/internal/stepload"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/launch"
 	"github.com/optrace/optrace/analyze/operators"
@@ -141,7 +142,7 @@ func (l *list) withoutTimes() {
 func (l *list) run() {
 	l.name()
 	l.failedRequests()
-	l.First = l.likeFirst()
+	l.First = stepload.LikeFirst(l.Forest, l.Steps, l.First)
 	l.divide()
 	if l.unknown != "" {
 		l.withoutTimes()

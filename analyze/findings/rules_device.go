@@ -3,6 +3,7 @@ package findings
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -163,10 +164,11 @@ func (l *list) tensorCores() []candidate {
 		return nil
 	}
 	var changes []replay.Change
-	for _, o := range p.List[:min(len(p.List), maxChanges)] {
-		changes = append(changes, replay.Change{Kind: replay.Scale, Select: o.Operation, Factor: o.Roofline.OnTensorCores(l.Peaks)})
+	for i := range p.List[:min(len(p.List), maxChanges)] {
+		x := &p.List[i]
+		changes = append(changes, replay.Change{Kind: replay.Scale, Select: x.Name, Factor: x.OnTensorCores(l.Peaks)})
 	}
-	name := p.List[0].Operation
+	name := p.List[0].Name
 	f := says(Operation, Where{Section: "operations", Operation: name},
 		"Tensor cores unused: %s multiply 32-bit numbers on plain cores for %s%s, such as %s.",
 		units.Plural(p.Count, "operation"), l.part(p.NS/l.devicesNum), p.Rate, l.named(name))
@@ -303,23 +305,31 @@ func (l *list) conversions() (all []candidate) {
 		only := change(replay.Remove, "operator="+o.Operator+",kind=compute")
 		all = append(all, candidate{Finding: f, changes: only, most: ns, atMost: true})
 	}
-	var n, sum int64
-	var changes []replay.Change
-	name := ""
-	for i := range l.Operations {
-		if o := &l.Operations[i]; o.Side == "" && len(changes) < maxChanges && kernels.Layout.MatchString(o.Operation) {
-			name = cmp.Or(name, o.Operation)
-			n += o.Count
-			sum += o.SumNS
-			changes = append(changes, replay.Change{Kind: replay.Remove, Select: o.Operation})
+	for _, c := range []struct {
+		what, try string
+		kernels   *regexp.Regexp
+	}{
+		{"type", "keep one type from operation to operation", kernels.Types},
+		{"layout", "keep one layout from operation to operation (channels_last)", kernels.Layouts},
+	} {
+		var n, sum int64
+		var changes []replay.Change
+		name := ""
+		for i := range l.Operations {
+			if o := &l.Operations[i]; o.Side == "" && len(changes) < maxChanges && c.kernels.MatchString(o.Operation) {
+				name = cmp.Or(name, o.Operation)
+				n += o.Count
+				sum += o.SumNS
+				changes = append(changes, replay.Change{Kind: replay.Remove, Select: o.Operation})
+			}
 		}
-	}
-	if ns := sum / l.devicesNum; n > 0 && l.enough(ns) {
-		f := says(Operation, Where{Section: "operations", Operation: name},
-			"Kernels change the layout of tensors for %s, %s, such as %s.", l.part(ns), units.Plural(n, "time"), l.named(name))
-		f.Evidence = []Evidence{about("kernel", name), times("operations", n), lasts("time of the device", sum)}
-		f.Try = "keep one layout from operation to operation (channels_last)"
-		all = append(all, candidate{Finding: f, changes: changes, most: ns, atMost: true})
+		if ns := sum / l.devicesNum; n > 0 && l.enough(ns) {
+			f := says(Operation, Where{Section: "operations", Operation: name}, "Operations change the %s of tensors for %s, %s, such as %s.",
+				c.what, l.part(ns), units.Plural(n, "time"), l.named(name))
+			f.Evidence = []Evidence{about("operation", name), times("operations", n), lasts("time of the device", sum)}
+			f.Try = c.try
+			all = append(all, candidate{Finding: f, changes: changes, most: ns, atMost: true})
+		}
 	}
 	return all
 }

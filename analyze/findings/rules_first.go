@@ -6,47 +6,12 @@ import (
 
 	"github.com/optrace/optrace/analyze/findings/internal/executions"
 	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
-	"github.com/optrace/optrace/analyze/findings/internal/stepload"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/replay"
-	"github.com/optrace/optrace/analyze/steps"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
-
-// likeFirst returns the first step beside steps of its phase whose operations do as much work each, nil if it is not
-// twice as slow as three of them. A prompt before generated tokens is no start-up.
-func (l *list) likeFirst() *steps.First {
-	const (
-		others = 3
-		slower = 2
-	)
-	first := l.First
-	if first == nil {
-		return nil
-	}
-	works := stepload.Of(l.Forest, l.Steps)
-	work := works[first.Row.StartNS.V]
-	var like []int64
-	for i := range l.Steps {
-		s := &l.Steps[i]
-		if s.Service != first.Service || !s.ToNextNS.Known || s.StartNS == first.Row.StartNS {
-			continue
-		}
-		isLike := s.Phase == first.Phase && (!s.Tokens.Known || first.Tokens.V <= 2*s.Tokens.V)
-		if isLike && work <= 2*works[s.StartNS.V] {
-			like = append(like, s.ToNextNS.V)
-		}
-	}
-	if len(like) < others || first.ToNextNS.V < slower*sketch.Median(like) {
-		return nil
-	}
-	found := *first
-	found.MedianNS = sketch.Median(like)
-	found.Others = len(like)
-	return &found
-}
 
 // isStartUp reports whether the first call of an operation of the host keeps the device waiting, and later calls do not,
 // or the only one before a run that is short beside it. A wait for the device is none.

@@ -222,7 +222,7 @@ func (l *list) slowRequests() (all []candidate) {
 		f.Chance = op.KnownFloat(a.ChanceOf)
 		f.Evidence = []Evidence{figure("chance", a.ChanceOf, "ratio"), lasts("longest", s.DurationNS)}
 		f.Try = "compare its inputs with those of a typical request"
-		all = append(all, candidate{Finding: f, saving: replay.Saving{NS: s.BeyondNS}, atMost: true, isEffect: true})
+		all = append(all, candidate{Finding: f, saving: replay.Saving{NS: s.BeyondNS, HighNS: s.BeyondNS}, atMost: true, isEffect: true})
 	}
 	return all
 }

@@ -33,18 +33,6 @@ const (
 	BoundMemory  = "memory"
 )
 
-// OnTensorCores returns the part of their time for products of 32-bit numbers on tensor cores: at two thirds of the first
-// device's peak, with the same bytes, and at most 0.35. It is 0.35 without a roofline or a peak, too.
-func (r *Roofline) OnTensorCores(devices []peaks.Device) float64 {
-	const usual = 0.35
-	if r == nil || len(devices) == 0 || devices[0].TF32FLOPsPerSecond <= 0 {
-		return usual
-	}
-	p := &devices[0]
-	seconds := max(float64(r.FLOPs)*1.5/p.TF32FLOPsPerSecond, float64(r.MovedBytes)/p.BytesPerSecond)
-	return min(usual, seconds*1e9/float64(r.SumNS))
-}
-
 // Bounds adds up least times. Partial results contain it as JSON.
 type Bounds struct {
 	Count        int64    `json:"bound_count,omitempty"`
@@ -146,6 +134,17 @@ func (f *Finder) bound(w *Work, e *op.Entry, d *peaks.Device, dtype op.DType) {
 	if w.Bound = least; memory >= arithmetic {
 		w.Bound = -least
 	}
+}
+
+// isPlain reports whether e does w with f32 arithmetic without tensor cores, which its device has: near the peak of plain
+// cores, and no faster.
+func (w *Work) isPlain(e *op.Entry, d *peaks.Device) bool {
+	const near = 0.3
+	if d == nil || e.DType != op.F32 || e.Side == op.SideHost || d.TF32FLOPsPerSecond == 0 || e.Duration <= 0 {
+		return false
+	}
+	peak, name := d.Rate(e.DType, e.Operation, w.Flops, e.Duration)
+	return name != peaks.TF32 && float64(w.Flops) >= near*peak*float64(e.Duration)/1e9
 }
 
 // Arithmetic is the arithmetic of an element type, or peaks.TF32, at the peak rate of a device.

@@ -21,6 +21,7 @@ type Figures struct {
 	// MovedBytes is the size of the inputs and outputs of MovedCount operations; unknown without them.
 	MovedBytes op.Int `json:"moved_bytes"`
 	MovedCount int64  `json:"moved_count"`
+	Plain      Plain  `json:"-"`
 	// FLOPsPerByte is the arithmetic intensity of these operations; unknown if they moved no bytes.
 	FLOPsPerByte op.Float `json:"flops_per_byte"`
 	// Roofline covers those operations with known device peaks; nil without them and for the host's view.
@@ -45,6 +46,7 @@ const (
 	Known   Facts = 1 << iota // the FLOPs are known
 	Derived                   // the FLOPs were not recorded
 	Moved                     // the bytes are known, and so are the FLOPs
+	OnPlain                   // f32 arithmetic beside tensor cores, near the peak without them
 )
 
 // Known reports whether the FLOPs are known.
@@ -66,7 +68,26 @@ type Sums struct {
 	// MovedBytes and MovedFLOPs cover entries with known bytes.
 	MovedBytes wide.Sum `json:"moved_bytes,omitzero"`
 	MovedFLOPs wide.Sum `json:"moved_flops,omitzero"`
+	// Plain is of f32 arithmetic beside tensor cores, near the peak without them.
+	PlainCount int64    `json:"plain_count,omitempty"`
+	PlainNS    wide.Sum `json:"plain_ns,omitzero"`
+	PlainFLOPs wide.Sum `json:"plain_flops,omitzero"`
 	Bounds
+}
+
+// Plain sums up operations with f32 arithmetic beside tensor cores, near the peak without them.
+type Plain struct{ Count, SumNS, FLOPs int64 }
+
+// OnTensorCores returns the part of their time that operations take on tensor cores: at two thirds of the first device's
+// peak, with the same bytes, and at most 0.35. It is 0.35 without FLOPs or a peak, too.
+func (p *Plain) OnTensorCores(bytes int64, devices []peaks.Device) float64 {
+	const usual = 0.35
+	if p.FLOPs == 0 || len(devices) == 0 || devices[0].TF32FLOPsPerSecond <= 0 {
+		return usual
+	}
+	d := &devices[0]
+	seconds := max(float64(p.FLOPs)*1.5/d.TF32FLOPsPerSecond, float64(bytes)/d.BytesPerSecond)
+	return min(usual, seconds*1e9/float64(p.SumNS))
 }
 
 // Add adds the work of an entry with duration d. Its FLOPs must be known.
@@ -76,6 +97,11 @@ func (s *Sums) Add(w *Work, d int64) {
 	if w.Derived() {
 		s.DerivedCount++
 		s.Derived.Add(w.Flops)
+	}
+	if w.Facts&OnPlain != 0 {
+		s.PlainCount++
+		s.PlainNS.Add(d)
+		s.PlainFLOPs.Add(w.Flops)
 	}
 	if w.Moved() {
 		s.MovedCount++
@@ -94,13 +120,16 @@ func (s *Sums) Merge(o *Sums) {
 	s.TimeNS.Merge(o.TimeNS)
 	s.MovedBytes.Merge(o.MovedBytes)
 	s.MovedFLOPs.Merge(o.MovedFLOPs)
+	s.PlainCount += o.PlainCount
+	s.PlainNS.Merge(o.PlainNS)
+	s.PlainFLOPs.Merge(o.PlainFLOPs)
 	s.Bounds.merge(&o.Bounds)
 }
 
 // IsPossible reports whether partial results may contain s.
 func (s *Sums) IsPossible() bool {
 	b := &s.Bounds
-	return wide.AreCounts(s.FLOPsCount, s.DerivedCount, s.MovedCount, b.Count) &&
+	return wide.AreCounts(s.FLOPsCount, s.DerivedCount, s.MovedCount, s.PlainCount, b.Count) &&
 		(b.Count == 0 || b.ArithmeticPS != b.MemoryPS || b.MemoryPS != (wide.Sum{}))
 }
 
@@ -112,6 +141,7 @@ func (s *Sums) Figures(flops wide.Sum, host bool) Figures {
 	w := Figures{
 		FLOPsCount: s.FLOPsCount, FLOPsDerived: s.Derived.Int64(), FLOPsDerivedCount: s.DerivedCount,
 		MovedCount: s.MovedCount,
+		Plain:      Plain{s.PlainCount, s.PlainNS.Int64(), s.PlainFLOPs.Int64()},
 	}
 	if ns := s.TimeNS.Float64(); ns > 0 && !host {
 		w.FLOPsPerSecond = op.KnownFloat(flops.Float64() / ns * 1e9)
@@ -181,8 +211,14 @@ func (f *Finder) Entry(e *op.Entry) (w Work) {
 		w.Facts |= Moved
 	}
 	w.record(e.FLOPs)
-	if (f.peaks != nil || f.named != nil) && w.Moved() {
-		f.bound(&w, e, f.peaksOf(e), follows.DType)
+	if (f.peaks != nil || f.named != nil) && w.Known() {
+		d := f.peaksOf(e)
+		if w.Moved() {
+			f.bound(&w, e, d, follows.DType)
+		}
+		if w.isPlain(e, d) {
+			w.Facts |= OnPlain
+		}
 	}
 	return w
 }

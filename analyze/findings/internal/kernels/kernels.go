@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
@@ -25,8 +27,13 @@ var (
 	withTF32   = regexp.MustCompile(`ampere_|cutlass_[89]|sm(?:8|9|1\d)\d_`)
 )
 
-// Layout matches kernels of cuDNN and MIOpen that change the layout of tensors.
-var Layout = regexp.MustCompile(`(?i)nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|tensorTransform|batched_transpose`)
+// Types and Layouts match operations that change the type or the layout of tensors: names of recorders and of ONNX, and
+// kernels of cuDNN and MIOpen.
+var (
+	Types   = regexp.MustCompile(`(?i)^(aten::)?(to|_to_copy|cast|astype|type_as|convert_element_type)$`)
+	Layouts = regexp.MustCompile(`(?i)^(aten::)?(contiguous|reorder(in|out)put)$|` +
+		`nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|tensorTransform|batched_transpose`)
+)
 
 // ConversionOf has the effect of PyTorch's converting operators.
 var ConversionOf = map[string]string{
@@ -35,9 +42,9 @@ var ConversionOf = map[string]string{
 	"aten::index": "data", "aten::index_select": "data", "aten::gather": "data",
 }
 
-// Products are the kernels for products of 32-bit numbers without tensor cores.
+// Products are the products of 32-bit numbers without tensor cores.
 type Products struct {
-	List      []*profile.Operation
+	List      []Product
 	Count, NS int64
 	// Rate is " at N FLOP/s" over those with known FLOPs, "" unless these take half of the time.
 	Rate string
@@ -45,7 +52,20 @@ type Products struct {
 	IsBeforeTF32 bool
 }
 
-// PlainProducts returns the products among operations.
+// Product is the products among the operations of a name.
+type Product struct {
+	Name  string
+	part  float64    // of the time of the name
+	known work.Plain // those of known work
+	bytes int64      // that these move
+}
+
+// OnTensorCores returns the time of all operations of the name as a part of its own, with the products on tensor cores.
+func (p *Product) OnTensorCores(all []peaks.Device) float64 {
+	return 1 - p.part*(1-p.known.OnTensorCores(p.bytes, all))
+}
+
+// PlainProducts returns the products among operations, by name, or by rate and type.
 func PlainProducts(operations []profile.Operation) (p Products) {
 	var flops int64
 	var counted float64 // the time of those with FLOPs
@@ -55,13 +75,27 @@ func PlainProducts(operations []profile.Operation) (p Products) {
 		plain := strings.ToLower(o.Operation)
 		p.IsBeforeTF32 = p.IsBeforeTF32 || beforeTF32.MatchString(plain)
 		isLate = isLate || withTF32.MatchString(plain)
-		if o.Side != "" || !plainCores.MatchString(plain) || tensorNames.MatchString(plain) {
+		on := o.Plain
+		x := Product{Name: o.Operation, known: on}
+		if plainCores.MatchString(plain) {
+			on = work.Plain{Count: o.Count, SumNS: o.SumNS}
+			if x.known = on; o.Roofline != nil {
+				x.known.SumNS, x.known.FLOPs, x.bytes = o.Roofline.SumNS, o.Roofline.FLOPs, o.Roofline.MovedBytes
+			}
+		}
+		if o.Side != "" || on.Count == 0 || tensorNames.MatchString(plain) {
 			continue
 		}
-		p.List = append(p.List, o)
-		p.Count += o.Count
-		p.NS += o.SumNS
-		if flops += o.FLOPs; o.FLOPs > 0 && o.FLOPsPerSecond.Known {
+		x.part = float64(on.SumNS) / float64(o.SumNS)
+		p.List = append(p.List, x)
+		p.Count += on.Count
+		p.NS += on.SumNS
+		switch {
+		case o.Plain.FLOPs > 0:
+			flops += o.Plain.FLOPs
+			counted += float64(o.Plain.SumNS)
+		case o.FLOPs > 0 && o.FLOPsPerSecond.Known:
+			flops += o.FLOPs
 			counted += float64(o.FLOPs) / o.FLOPsPerSecond.V * 1e9
 		}
 	}

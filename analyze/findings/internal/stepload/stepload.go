@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/steps"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
@@ -41,4 +42,36 @@ func Of(f *trace.Forest, all []steps.Row) map[int64]float64 {
 		works[rows[i].StartNS.V] = of / max(1, s.n)
 	}
 	return works
+}
+
+// LikeFirst returns first, the first step, beside steps of its phase whose operations do as much work each, nil if it is not
+// twice as slow as three of them. A prompt before generated tokens is no start-up.
+func LikeFirst(f *trace.Forest, all []steps.Row, first *steps.First) *steps.First {
+	const (
+		others = 3
+		slower = 2
+	)
+	if first == nil {
+		return nil
+	}
+	works := Of(f, all)
+	work := works[first.Row.StartNS.V]
+	var like []int64
+	for i := range all {
+		s := &all[i]
+		if s.Service != first.Service || !s.ToNextNS.Known || s.StartNS == first.Row.StartNS {
+			continue
+		}
+		isLike := s.Phase == first.Phase && (!s.Tokens.Known || first.Tokens.V <= 2*s.Tokens.V)
+		if isLike && work <= 2*works[s.StartNS.V] {
+			like = append(like, s.ToNextNS.V)
+		}
+	}
+	if len(like) < others || first.ToNextNS.V < slower*sketch.Median(like) {
+		return nil
+	}
+	found := *first
+	found.MedianNS = sketch.Median(like)
+	found.Others = len(like)
+	return &found
 }
