@@ -63,7 +63,7 @@ func TestEmptyInputNamesItsCause(t *testing.T) {
 			"No span came in: the export has no kernels, ",
 		},
 		{
-			"a trace of a device's runtime", findings.Input{Files: 1, Bytes: 9, Spans: 2, Formats: []string{"perfetto"}},
+			"a trace of a runtime", findings.Input{Files: 1, Bytes: 9, Spans: 2, Formats: []string{"perfetto"}},
 			"2 spans came in, none of them an operation: the trace has no operations of a device",
 		},
 		{

@@ -156,11 +156,13 @@ func TestRules(t *testing.T) {
 			products("ampere_sgemm_128x64_nn")},
 		{"convolutions of cuDNN on plain cores", "tensor_cores", "Tensor cores unused: 20 operations",
 			products("void cudnn::cnn::wgrad_alg0_engine<float, 512, 6, 5>(int, float const*)")},
-		{"a kernel on few threads", "few_threads", "reduce runs for 20.0 ms (99.9 %) on 160", repeat(func(r *run, _ int) {
-			r.launch("aten::sum", "reduce", op.KindCompute, ms).Attrs = []op.Attr{
-				{Key: "grid", Value: "[10,1,1]", Type: op.AttrJSON}, {Key: "block", Value: "[16,1,1]", Type: op.AttrJSON},
-			}
-		})},
+		{"a kernel on few threads", "few_threads", "reduce runs for 20.0 ms (99.9 %) on 160",
+			repeat(func(r *run, _ int) {
+				r.launch("aten::sum", "reduce", op.KindCompute, ms).Attrs = []op.Attr{
+					{Key: "grid", Value: "[10,1,1]", Type: op.AttrJSON},
+					{Key: "block", Value: "[16,1,1]", Type: op.AttrJSON},
+				}
+			})},
 		{"products on tensor cores", "", "", products("ampere_sgemm_tf32_128x64_nn")},
 		{"memory taken and given back", "allocator", "40 calls of cudaFree, cudaMalloc",
 			repeat(func(r *run, _ int) {
