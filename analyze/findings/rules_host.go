@@ -66,9 +66,19 @@ func (l *list) loaders() (all []candidate) {
 			continue
 		}
 		n := x.n / int64(len(x.times))
+		each := units.Duration(x.all/x.n) + " each"
+		for rank, spans := range x.times { // one may have most of it
+			sum := int64(0)
+			for _, at := range spans {
+				sum += at[1] - at[0]
+			}
+			if len(x.times) > 1 && 2*sum >= x.all {
+				each = fmt.Sprintf("%s each on rank %s", units.Duration(sum/int64(len(spans))), rank)
+			}
+		}
 		text := says(HostGap, Where{Section: "idle", Operation: name},
-			"The device waits %s for input: %s runs %s%s, %s each.", l.part(ns), l.named(name),
-			units.Plural(n, "time"), l.perRound(n), units.Duration(x.all/x.n))
+			"The device waits %s for input: %s runs %s%s, %s.", l.part(ns), l.named(name),
+			units.Plural(n, "time"), l.perRound(n), each)
 		text.Evidence = []Evidence{about("range", name), times("calls", n), lasts("idle meanwhile", ns)}
 		text.Try = "load in parallel with the device: more workers (num_workers), prefetch, pinned memory"
 		all = append(all, candidate{Finding: text, changes: change(replay.Remove, name), atMost: true})
@@ -362,12 +372,15 @@ func (l *list) unrecorded(named map[string]bool) []candidate {
 	if 10*inRanges >= ns {
 		runs = "no operation"
 	}
+	each := units.Duration(most/place.Count) + " each"
+	if longer := int64(2); place.MaxNS*place.Count >= longer*most && place.Count > 1 {
+		each += " and up to " + units.Duration(place.MaxNS)
+	}
 	text := fmt.Sprintf("The device is idle %s%s while the host runs %s%s", l.part(ns), between, runs, of)
 	where := Where{Section: "idle", Operation: place.After}
 	where.FromNS, where.ToNS = op.Known(place.MaxStartNS), op.Known(place.MaxStartNS+place.MaxNS)
-	c.Finding = says(HostGap, where, "%s: %s after %s, until %s, %s each.%s", text,
-		units.Plural(place.Count, "time"), after, l.named(place.Until), units.Duration(most/place.Count),
-		l.inCalls(ns, isRange))
+	c.Finding = says(HostGap, where, "%s: %s after %s, until %s, %s.%s", text,
+		units.Plural(place.Count, "time"), after, l.named(place.Until), each, l.inCalls(ns, isRange))
 	c.Evidence = []Evidence{
 		about("after", place.After), about("until", place.Until), times("gaps", place.Count),
 		lasts("nothing recorded", most),

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/findings/internal/enginetext"
 	"github.com/optrace/optrace/analyze/findings/internal/executions"
 	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
 	"github.com/optrace/optrace/analyze/replay"
@@ -72,7 +73,7 @@ func (l *list) longPrompts() []candidate {
 		whom = "the others"
 	}
 	f := says(SlowRequest, Where{Section: "critical_path", TraceID: id, SpanID: n.SpanID()},
-		"%s %s: %s %s has %s %s, the others at most %s.", stalls, whom, l.named(n.Name()), shortID(id), has,
+		"%s %s: %s %s has %s %s, the others at most %s.", stalls, whom, l.named(n.Name()), enginetext.ShortID(id), has,
 		amount(weights[rows[0]]), amount(weights[rows[long]]))
 	c := candidate{Finding: f}
 	for _, r := range rows[:long] {
@@ -105,16 +106,6 @@ func (l *list) stalled() []candidate {
 		}
 	}
 	return all
-}
-
-// shortID returns the first digits of an id, or the last ones behind leading zeros.
-func shortID(id op.TraceID) string {
-	const digits = 8
-	text := id.String()
-	if strings.Trim(text[:digits], "0") == "" {
-		return "…" + text[len(text)-digits:]
-	}
-	return text[:digits]
 }
 
 // window finds engines that wait for others to join a batch.

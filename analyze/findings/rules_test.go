@@ -135,6 +135,21 @@ func TestASlowLayerIsNoRoofline(t *testing.T) {
 	}
 }
 
+// Products of 32-bit numbers near the peak of plain cores use no tensor cores. Faster ones do.
+func TestPlainCoresByTypeAndRate(t *testing.T) {
+	const peak = 19_500 // FLOPs a ns
+	for part, want := range map[float64]string{0.7: "tensor_cores", 2: "bound", 0.1: "bound"} {
+		var r run
+		for range 20 {
+			e := r.launch("", "matmul", op.KindCompute, 1_000_000)
+			e.DType = op.F32
+			e.FLOPs = op.Known(int64(part * peak * 1_000_000))
+		}
+		all := foundOn(t, "nvidia-a100-sxm-80gb", r.records...)
+		check.Equal(t, fmt.Sprint(part, " of the peak"), want, all[len(all)-1].Rule)
+	}
+}
+
 // Each rule finds what it is for, and not what speaks against it.
 func TestRules(t *testing.T) {
 	const ms = 1_000_000
@@ -198,6 +213,34 @@ func TestRules(t *testing.T) {
 		{"rows gathered", "conversions", "aten::index only moves data", repeat(func(r *run, _ int) {
 			r.launch("aten::index", "gather", op.KindCompute, ms)
 			r.launch("aten::mm", "gemm", op.KindCompute, ms)
+		})},
+		{"a type changed within operators", "conversions", "aten::to changes the type of tensors, for 20.0 ms",
+			repeat(func(r *run, _ int) {
+				to := r.host("aten::to", 1_000)
+				copies := r.launch("aten::copy_", "direct_copy_kernel", op.KindCompute, ms)
+				r.records[len(r.records)-2].Entry.ParentSpanID = to.SpanID
+				to.Duration = copies.Launch.V + 4_000 - to.Start.V
+				r.launch("aten::mm", "gemm", op.KindCompute, ms)
+			})},
+		{"a type changed by an operation", "conversions", "Operations change the type of tensors for 20.0 ms",
+			repeat(func(r *run, _ int) {
+				r.launch("", "cast", op.KindCompute, ms)
+				r.launch("", "gemm", op.KindCompute, ms)
+			})},
+		{"a layout changed by kernels", "conversions", "Operations change the layout of tensors for 20.0 ms",
+			repeat(func(r *run, _ int) {
+				r.launch("aten::cudnn_convolution", "cudnn::nchwToNhwcKernel<float>", op.KindCompute, ms)
+				r.launch("aten::cudnn_convolution", "fprop", op.KindCompute, ms)
+			})},
+		{"input copied where the device computes", "copy_overlap", "keeps the device from computing: 20 copies take 20.0 ms",
+			repeat(func(r *run, _ int) {
+				r.launch("aten::copy_", "Memcpy HtoD (Pinned -> Device)", op.KindMemory, ms).MemoryBytes = op.Known(int64(25e6))
+				r.launch("aten::mm", "gemm", op.KindCompute, 4*ms)
+			})},
+		{"layers of other sizes", "", "", repeat(func(r *run, _ int) {
+			for layer := range int64(6) {
+				r.product("gemm", 100<<layer, ms<<layer).Path = fmt.Sprint("top.", layer)
+			}
 		})},
 		{"chains of elementwise kernels", "elementwise", "Elementwise operations take",
 			repeat(func(r *run, _ int) {

@@ -163,3 +163,22 @@ func TestJoinServices(t *testing.T) {
 		}
 	}
 }
+
+// Without a rank the service and the host name the process, also of operations without a device.
+func TestProcessesByServiceAndHost(t *testing.T) {
+	f := New()
+	for _, e := range []op.Entry{
+		{Operation: "matmul", DeviceID: "cuda:0", Host: "a"}, {Operation: "load", Side: op.SideHost, Host: "a"},
+		{Operation: "matmul", DeviceID: "cuda:0", Host: "b"}, {Operation: "load", Side: op.SideHost, Host: "b"},
+	} {
+		e.Service = "train"
+		f.Add(op.Record{Entry: &e})
+	}
+	f.Build()
+	processes := f.Processes()
+	var of []int32
+	for r := range f.Rows() {
+		of = append(of, processes[f.Lane(r)])
+	}
+	check.Equal(t, "process", []bool{true, true, false}, []bool{of[0] == of[1], of[2] == of[3], of[0] == of[2]})
+}

@@ -140,7 +140,7 @@ func (f *Finder) bound(w *Work, e *op.Entry, d *peaks.Device, dtype op.DType) {
 // cores, and no faster.
 func (w *Work) isPlain(e *op.Entry, d *peaks.Device) bool {
 	const near = 0.3
-	if d == nil || e.DType != op.F32 || e.Side == op.SideHost || d.TF32FLOPsPerSecond == 0 || e.Duration <= 0 {
+	if d == nil || w.Flops == 0 || e.DType != op.F32 || e.Side == op.SideHost || d.TF32FLOPsPerSecond == 0 || e.Duration <= 0 {
 		return false
 	}
 	peak, name := d.Rate(e.DType, e.Operation, w.Flops, e.Duration)

@@ -190,8 +190,11 @@ func NewFinder(recordedOnly bool, table *peaks.Table) Finder {
 
 // Entry returns the work of an entry.
 func (f *Finder) Entry(e *op.Entry) (w Work) {
+	hasPeaks := f.peaks != nil || f.named != nil
 	if f.recordedOnly || e.InputShapes == nil && e.OutputShape == nil || e.Kind > op.KindCompute {
-		w.record(e.FLOPs)
+		if w.record(e.FLOPs); hasPeaks && w.isPlain(e, f.peaksOf(e)) {
+			w.Facts |= OnPlain
+		}
 		return w
 	}
 	if f.formulas == nil {
@@ -211,7 +214,7 @@ func (f *Finder) Entry(e *op.Entry) (w Work) {
 		w.Facts |= Moved
 	}
 	w.record(e.FLOPs)
-	if (f.peaks != nil || f.named != nil) && w.Known() {
+	if hasPeaks && w.Known() {
 		d := f.peaksOf(e)
 		if w.Moved() {
 			f.bound(&w, e, d, follows.DType)

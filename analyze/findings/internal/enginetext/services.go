@@ -9,6 +9,7 @@ import (
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/text/units"
+	"github.com/optrace/optrace/op"
 )
 
 // Spans returns the spans with most of a time, a twentieth each at least.
@@ -40,4 +41,14 @@ func Services(f *trace.Forest, on []path.Operation, number, whole int64) string 
 		text += ", mostly in " + strings.Join(in, ", ")
 	}
 	return text + "."
+}
+
+// ShortID returns the first digits of an id, or the last ones behind leading zeros.
+func ShortID(id op.TraceID) string {
+	const digits = 8
+	text := id.String()
+	if strings.Trim(text[:digits], "0") == "" {
+		return "…" + text[len(text)-digits:]
+	}
+	return text[:digits]
 }
