@@ -45,7 +45,8 @@ func stepping(usual, rare int64) (records []op.Record) {
 	return records
 }
 
-// unweighted returns 20 requests, two at a time, in steps with links without weights. The first step of one takes 200 ms.
+// unweighted returns 20 requests, two at a time, in steps with links without weights. The first step of one takes
+// 200 ms.
 func unweighted() (records []op.Record) {
 	at := 1_000 * ms
 	request := func(i int) op.TraceID { return op.TraceID{1, byte(i)} }
@@ -367,9 +368,9 @@ func TestWhatIsSaidOfServers(t *testing.T) {
 		"a host that stops":        {stepping(ms/50, 40*ms), "pauses", "pauses 3 times between steps, for 40.0 ms"},
 		"a host that stops within": {collecting(), "pauses", "pauses 3 times between the operations of steps, for 40"},
 		"three long prompts":       {served(prompt(400), prompt(10), 12), "stalled_batch", "3 long prompts stall the batch"},
-		"a long first step":        {unweighted(), "stalled_batch", "POST 01090000 has a first step of 200 ms, the others at most 8"},
+		"a long first step":        {unweighted(), "stalled_batch", "has a first step of 200 ms, the others at most 8"},
 		"a span before the device": {parsing(), "before_operations", "20 requests POST spend 200 ms (50.0 %)"},
-		"a slow worker":            {workers(9*ms, 0), "straggler", "cuda:1 takes 2.25 times as long as the other worker of its queue"},
+		"a slow worker":            {workers(9*ms, 0), "straggler", "takes 2.25 times as long as the other worker of its queue"},
 		"the host in requests":     {workers(4*ms, ms), "engine_host", "idle for 236 ms before operations of waiting"},
 		"the host behind requests": {encoding(), "engine_host", "until unet: for 230 ms in all, while the host is in enc"},
 		"workers without requests": {workers(2*ms, 0), "pauses", ""},
