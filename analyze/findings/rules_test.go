@@ -89,7 +89,8 @@ func (r *run) product(name string, rows, ns int64) *op.Entry {
 // call makes a runtime call.
 func (r *run) call(name string, ns int64) {
 	e := op.Entry{
-		Operation: name, Side: op.SideHost, Rank: op.Known(int64(0)), Start: op.Known(1_000_000_000 + r.at), Duration: ns,
+		Operation: name, Side: op.SideHost, Rank: op.Known(int64(0)),
+		Start: op.Known(1_000_000_000 + r.at), Duration: ns,
 	}
 	r.records = append(r.records, op.Record{Call: &e})
 	r.at += ns
@@ -359,8 +360,8 @@ func TestRules(t *testing.T) {
 			r.launch("aten::mm", "gemm", op.KindCompute, ms)
 			r.at = r.free
 		})},
-		{"code before all", "before_operations", "9.00 ms (30.9 %) before its first operation, while the host runs read",
-			repeat(func(r *run, i int) {
+		{"code before all", "before_operations",
+			"9.00 ms (30.9 %) before its first operation, while the host runs read", repeat(func(r *run, i int) {
 				if i == 0 {
 					r.call("read", 9*ms)
 				}
