@@ -193,8 +193,9 @@ func (l *list) takingTurns() (all []candidate) {
 		f.Rule = "queue"
 		f.Evidence = []Evidence{about("operation", name), times("calls that wait", t.Waited), lasts("waits", t.WaitedNS)}
 		f.Try = "let more of them run at a time: a lock, a pool of one worker or connection holds them up"
-		at := replay.Change{Kind: replay.Scale, Select: name, Factor: 1 - float64(t.WaitedNS)/float64(t.NS)}
-		all = append(all, candidate{Finding: f, changes: []replay.Change{at}})
+		all = append(all, candidate{
+			Finding: f, changes: change(replay.NoWait, name), before: map[string]int64{name: t.WaitedNS},
+		})
 	}
 	return all
 }

@@ -11,8 +11,10 @@ type candidate struct {
 	// changes are replayed together, unless saving is known. Without any, saving is an estimate.
 	changes []replay.Change
 	saving  replay.Saving
-	// beside is time that goes with the changes and that a replay keeps.
+	// beside is time that goes with the changes and that a replay keeps; below 0, time that another finding has.
 	beside int64
+	// before is the time that goes with the changes by the name of its span, of requests perhaps before their first operation.
+	before map[string]int64
 	// atMost is set for a change with an unknown smaller gain, such as moving code elsewhere.
 	atMost bool
 	// most bounds the gain, 0 if unknown. So does limit, of a replay with all other changes.

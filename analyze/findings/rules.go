@@ -132,7 +132,7 @@ func (l *list) changes() {
 			s.LowNS, s.HighNS = max(0, s.LowNS-s.NS+more), max(more, s.HighNS-s.NS+more)
 			s.NS = more
 		}
-		if 2*more < c.saving.NS || !l.enough(c.saving.NS) {
+		if 2*more < c.saving.NS || !l.enough(c.saving.NS+c.beside) {
 			continue
 		}
 		kept = append(kept, c.changes...)

@@ -54,7 +54,10 @@ func (l *list) pageableCopies() []profile.Operation {
 func (l *list) slowCopies() (all []candidate) {
 	var sum profile.Operation
 	var changes []replay.Change
-	pageable := l.pageableCopies()
+	isResult := func(o profile.Operation) bool { // of the steps of an engine
+		return l.byRequest && len(l.Forest.Executions.List) > 0 && strings.Contains(o.Operation, "DtoH")
+	}
+	pageable := slices.DeleteFunc(l.pageableCopies(), isResult)
 	for _, o := range pageable {
 		sum.Operation = cmp.Or(sum.Operation, o.Operation)
 		sum.Count += o.Count
@@ -102,7 +105,7 @@ func (l *list) slowCopies() (all []candidate) {
 		case isPageable, copies.IsMigration(o.Operation), slices.ContainsFunc(handOvers, func(h copies.HandOver) bool {
 			return l.byRequest && !h.IsSpan && h.Name == o.Operation
 		}):
-		case l.byRequest && strings.Contains(o.Operation, "DtoH") && len(l.Forest.Executions.List) > 0:
+		case isResult(o):
 			f := says(&o, "Steps copy results to the host: %s take %s.", units.Plural(o.Count, "copy"), units.Duration(o.SumNS))
 			f.Try = "sample on the device, and copy the tokens only"
 			c := candidate{Finding: f, changes: change(replay.Remove, o.Operation), atMost: true}

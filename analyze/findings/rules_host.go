@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/findings/internal/executions"
 	"github.com/optrace/optrace/analyze/findings/internal/fusible"
 	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
 	"github.com/optrace/optrace/analyze/key"
@@ -179,7 +180,8 @@ func (l *list) findPauses() (all []candidate) {
 	return append(all, pauses...)
 }
 
-// slowCalls finds spans of requests, with nothing below them, that rarely take many times their usual time.
+// slowCalls finds spans of requests, with nothing below them, that rarely take many times their usual time, and calls that
+// fail and are called again.
 func (l *list) slowCalls() (all []candidate) {
 	f := l.Forest
 	if f == nil || !l.byRequest {
@@ -187,21 +189,24 @@ func (l *list) slowCalls() (all []candidate) {
 	}
 	const rare, longer, few = 10, 8, 2
 	for _, x := range slices.Concat(hostcalls.SlowOnes(f, longer), hostcalls.FailedOnes(f, longer)) {
-		name, usual, n, ns := x.Name, x.Usual, x.Count, x.Sum
-		if n < few || rare*n > x.All || !l.enough(ns-n*usual) {
+		what, more := "slow calls", x.Sum-x.Count*x.Usual
+		if x.IsRepeated {
+			what, more = "failed calls", x.Sum+x.PauseNS
+		}
+		if !l.enough(more) || !x.IsRepeated && (x.Count < few || rare*x.Count > x.All) {
 			continue
 		}
-		c := candidate{changes: change(replay.Typical, name), atMost: true}
-		text := "%s takes %s in the mean %s of %s, and %s at the median, while requests wait."
-		try := "look for what stops it now and then: a lock, a new connection, a compaction, a retry, garbage collection"
+		c := candidate{changes: change(replay.Typical, x.Name), atMost: true}
 		if x.Error != "" {
-			text = "%s fails, after %s in the mean, %s of %s. Others take %s at the median."
-			try = "look for why it fails (" + l.named(x.Error) + "), or set a deadline near its usual time"
-			c.changes, c.saving = nil, replay.Saving{NS: ns - n*usual, HighNS: ns}
+			c.changes, c.saving = nil, replay.Saving{NS: more, HighNS: max(more, x.Sum)}
 		}
-		c.Finding = says(HostGap, Where{Section: "critical_path", Operation: name}, text, l.named(name),
-			units.Duration(ns/n), units.Count(n), units.Plural(x.All, "time"), units.Duration(usual))
-		c.Evidence = []Evidence{about("operation", name), times("slow calls", n), lasts("in them", ns), lasts("median", usual)}
+		if again := change(replay.Remove, "failed="+x.Name); x.IsRepeated && l.replay(&c.saving, again) {
+			c.changes, c.atMost = again, false
+			c.before = map[string]int64{x.In: x.PauseNS, x.Name: x.Sum}
+		}
+		text, try := x.Says(l.named)
+		c.Finding = says(HostGap, Where{Section: "critical_path", Operation: x.Name}, "%s", text)
+		c.Evidence = []Evidence{about("operation", x.Name), times(what, x.Count), lasts("in them", x.Sum), lasts("median", x.Usual)}
 		c.Try = try
 		all = append(all, c)
 	}
@@ -245,45 +250,42 @@ func (l *list) before() (all []candidate) {
 		return l.lead()
 	}
 	pauses := l.pauses()
-	there := int64(0) // to other services, which network has
+	there, others := make(map[string]int64), make(map[string]int64) // that other rules have, by the name of its span
 	if l.network() != nil {
-		for _, c := range l.betweenServices() {
-			there += c.ThereNS
+		there = executions.WaysThere(l.Forest)
+	}
+	for _, c := range slices.Concat(pauses, l.takingTurns()) {
+		for name, ns := range c.before {
+			others[name] += ns
 		}
 	}
 	for i := range l.Alike {
 		a := &l.Alike[i]
-		if !l.enough(a.BeforeNS) || 2*there > a.BeforeNS {
-			continue
-		}
-		most := ""
-		for name, ns := range a.BeforeIn {
-			if most == "" || ns > a.BeforeIn[most] || ns == a.BeforeIn[most] && name < most {
-				most = name
-			}
-		}
-		isSame := func(c candidate) bool { return c.Evidence[0] == about("operation", most) }
-		if slices.ContainsFunc(pauses, isSame) { // while the device is idle
+		most, ns, ways := hostcalls.Rest(a.BeforeIn, there, others)
+		isSame := func(c candidate) bool { return c.Evidence[0] == about("operation", most) && c.before == nil }
+		if !l.enough(ns) || slices.ContainsFunc(pauses, isSame) { // while the device is idle
 			continue
 		}
 		where := "outside of spans"
 		if most != a.Name {
 			where = "mostly in " + l.named(most)
 		}
+		if ns < a.BeforeNS {
+			where += ", besides the time of other findings"
+		}
 		f := says(HostGap, Where{Section: "critical_path", Operation: a.Name},
 			"%s spend %s on the host before their first operation, %s each, %s.",
-			units.Plural(a.Count, "request")+" "+l.named(a.Name), l.part(a.BeforeNS), units.Duration(a.BeforeNS/a.Count),
-			where)
-		f.Evidence = []Evidence{about("span", most), lasts("before the first operation", a.BeforeNS)}
+			units.Plural(a.Count, "request")+" "+l.named(a.Name), l.part(ns), units.Duration(ns/a.Count), where)
+		f.Evidence = []Evidence{about("span", most), lasts("before the first operation", ns)}
 		f.Try = "profile what a request does before it reaches the engine: parsing, tokens, checks, the network"
-		c := candidate{Finding: f, changes: change(replay.Early, ""), atMost: true}
-		own := replay.Saving{NS: a.BeforeNS, HighNS: a.BeforeNS + a.BeforeNS/20} // others may wait less
+		c := candidate{Finding: f, changes: change(replay.Early, ""), atMost: true, isGeneral: len(others) > 0, beside: -ways}
+		own := candidate{Finding: f, saving: replay.Saving{NS: ns, HighNS: ns + ns/20}, atMost: true} // others may wait less
 		switch {
 		case !l.replay(&c.saving, c.changes) || 2*c.saving.NS < a.BeforeNS: // of no engine that forms batches
-			own.HighNS += a.QueuedNS
-			c.changes, c.saving = nil, own
+			own.saving.HighNS += a.QueuedNS
+			c = own
 		case c.saving.NS > a.BeforeNS+a.QueuedNS: // other operations are before the engine
-			c.changes, c.saving = nil, own
+			c = own
 		}
 		all = append(all, c)
 	}

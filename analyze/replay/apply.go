@@ -83,6 +83,7 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 		g.inParts(s, v, max(1, int64(c.Factor)))
 	case NoWait:
 		g.noWait(s, v)
+		g.limit(s, v, g.recording().InTurn(s))
 	case Balance:
 		g.limit(s, v, g.recording().Balanced(s))
 	}
@@ -302,6 +303,7 @@ func (g *Graph) remove(s *selection.Set, v *variant) {
 		v.Set(e.index, lag)
 	}
 	g.joinGaps(s, v)
+	g.callAtOnce(s, v)
 }
 
 // isGap reports whether an edge is time of the host before an operation without a launch.

@@ -32,7 +32,8 @@ const (
 	// Parts divides collectives into Factor equal parts, written parts=8. A part starts as soon as the backward pass in front
 	// has done as much of its work.
 	Parts Kind = "parts"
-	// NoWait lets the host go on in the calls of a name, or in blocking copies.
+	// NoWait lets the host go on in the calls of a name, or in blocking copies. Spans that run one at a time do not wait for the
+	// one before.
 	NoWait Kind = "nowait"
 	// Balance gives each device the mean of their work, by operation and step, or replicas the same number of
 	// [EvenRequests].

@@ -88,6 +88,21 @@ func (g *Graph) joinGaps(s *selection.Set, v *variant) {
 	}
 }
 
+// callAtOnce takes out the pauses between removed calls that failed and the calls that repeat them.
+func (g *Graph) callAtOnce(s *selection.Set, v *variant) {
+	for failed, next := range selection.Again(g.forest) {
+		if !s.Rows[failed] || g.begin[next] == none {
+			continue
+		}
+		g.g.edges(g.begin[next]>>1, func(e edge) bool {
+			if e.from == g.end[failed] && e.to == g.begin[next] && e.kind == onThread {
+				v.Set(e.index, min(v.Lag(e.index), 0))
+			}
+			return true
+		})
+	}
+}
+
 // request returns the rows of the requests of a selection request=TRACE_ID.
 func (g *Graph) request(text string) (map[int32]bool, error) {
 	rows := make(map[int32]bool)

@@ -74,7 +74,16 @@ var properties = map[string]func(f *trace.Forest, r int32) string{
 	"step":  func(f *trace.Forest, r int32) string { return Known(f.Node(r).Step()) },
 	"path":  func(f *trace.Forest, r int32) string { return f.Names.Paths.Values[f.Path(r)] },
 	"phase": func(f *trace.Forest, r int32) string { return f.Names.Marks.Values[f.Mark(r)].Phase },
+	failed: func(f *trace.Forest, r int32) string { // the name of a failed operation or span
+		if f.Has(r, trace.FlagFailed) {
+			return f.RowName(r)
+		}
+		return ""
+	},
 }
+
+// failed is the key that selects spans, too.
+const failed = "failed"
 
 // Known returns a number as properties have it, "" if unknown.
 func Known(v op.Int) string {
@@ -89,8 +98,9 @@ func (g *Recording) Find(text string) *Set {
 	f := g.Forest
 	s := &Set{Rows: make([]bool, f.Len()), Calls: make(map[int32]bool)}
 	if matches := conditions(f, text); matches != nil {
+		isOfSpans := strings.HasPrefix(text, failed+"=")
 		for r := range f.Rows() {
-			s.Add(r, g.Has(r) && f.Has(r, trace.FlagOp) && matches(r))
+			s.Add(r, g.Has(r) && (isOfSpans || f.Has(r, trace.FlagOp)) && matches(r))
 		}
 		return s
 	}

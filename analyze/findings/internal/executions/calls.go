@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/trace"
 )
 
@@ -76,23 +77,13 @@ func together(calls []call) iter.Seq2[[]call, *call] {
 
 // BetweenServices returns the calls of services, most time first. Services whose clocks differ are left out.
 func BetweenServices(f *trace.Forest) []Calls {
-	calls, isApart := callsOf(f)
-	calls = slices.DeleteFunc(calls, func(c call) bool { return isApart[c.pair] })
 	all := make(map[pair]*Calls)
-	for group, last := range together(calls) {
-		out, there := last.out, last.there
-		for _, c := range group {
-			out = min(out, last.end-c.end+c.out)
-			there = min(there, last.end-c.end+c.there)
-		}
-		c := all[last.pair]
-		if c == nil {
-			c = &Calls{From: last.from, To: last.to}
-			all[last.pair] = c
-		}
+	for last, ways := range between(f) {
+		c := order.At(all, last.pair)
+		c.From, c.To = last.from, last.to
 		c.Count++
-		c.NS += out
-		c.ThereNS += there
+		c.NS += ways[0]
+		c.ThereNS += ways[1]
 	}
 	list := make([]Calls, 0, len(all))
 	for _, c := range all {
@@ -102,4 +93,32 @@ func BetweenServices(f *trace.Forest) []Calls {
 		return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 	})
 	return list
+}
+
+// WaysThere returns the time on the way there of the calls of services, by the name of the calling span.
+func WaysThere(f *trace.Forest) map[string]int64 {
+	ns := make(map[string]int64)
+	for last, ways := range between(f) {
+		ns[f.RowName(last.span)] += ways[1]
+	}
+	return ns
+}
+
+// between yields the last of calls at the same time, with the time on both ways and that there. Services whose clocks differ
+// are left out.
+func between(f *trace.Forest) iter.Seq2[*call, [2]int64] {
+	return func(yield func(*call, [2]int64) bool) {
+		calls, isApart := callsOf(f)
+		calls = slices.DeleteFunc(calls, func(c call) bool { return isApart[c.pair] })
+		for group, last := range together(calls) {
+			ways := [2]int64{last.out, last.there}
+			for _, c := range group {
+				ways[0] = min(ways[0], last.end-c.end+c.out)
+				ways[1] = min(ways[1], last.end-c.end+c.there)
+			}
+			if !yield(last, ways) {
+				return
+			}
+		}
+	}
 }

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/optrace/optrace/analyze/internal/order"
-	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/model/attrkey"
@@ -329,77 +327,4 @@ func TimesLaunches(f *trace.Forest) bool {
 		}
 	}
 	return 2*timed > all
-}
-
-// Slow sums up the calls of a name that take many times the usual time, or fail after such a time.
-type Slow struct {
-	Name       string
-	Count, Sum int64
-	Usual, All int64  // the median and the number of all calls of the name
-	Error      string // of failed calls
-}
-
-// FailedOnes returns the failed spans of requests, with nothing below them, that take some times the median of those of their
-// name that do not fail, by name.
-func FailedOnes(f *trace.Forest, longer int64) (all []Slow) {
-	if f == nil {
-		return nil
-	}
-	type calls struct {
-		name     string
-		answered []int64 // durations
-		failed   []int32
-	}
-	byName := make(map[int32]*calls)
-	for r := range f.Rows() {
-		if f.Flags(r)&(trace.FlagOp|trace.FlagStart) != trace.FlagStart || f.Tree.Parent[r] == trace.NoRow {
-			continue
-		}
-		c := order.At(byName, f.Name(r))
-		if c.name = f.RowName(r); f.Has(r, trace.FlagFailed) {
-			c.failed = append(c.failed, r)
-		} else {
-			c.answered = append(c.answered, f.Duration(r))
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		c := byName[name]
-		if len(c.answered) == 0 {
-			continue
-		}
-		s := Slow{Name: c.name, Usual: sketch.Median(c.answered), All: int64(len(c.answered) + len(c.failed))}
-		for _, r := range c.failed {
-			if len(f.Tree.Children(r)) == 0 && f.Duration(r) > longer*s.Usual {
-				s.Count++
-				s.Sum += f.Duration(r)
-				s.Error = cmp.Or(f.ErrorText(r), s.Error, "no reason stated")
-			}
-		}
-		if s.Count > 0 {
-			all = append(all, s)
-		}
-	}
-	return all
-}
-
-// SlowOnes returns the spans of requests, with nothing below them and no queue, that take some times the median of their
-// name, by name.
-func SlowOnes(f *trace.Forest, longer int64) (all []Slow) {
-	calls := make(map[string][]int64)
-	for name, rows := range OfRequests(f) {
-		for _, r := range rows {
-			calls[name] = append(calls[name], f.Duration(r))
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(calls)) {
-		s := Slow{Name: name, Usual: sketch.Median(calls[name]), All: int64(len(calls[name]))}
-		for _, took := range calls[name] {
-			if took > longer*s.Usual {
-				s.Count++
-				s.Sum += took
-			}
-		}
-		all = append(all, s)
-	}
-	return all
 }

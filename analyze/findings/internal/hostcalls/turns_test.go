@@ -59,3 +59,34 @@ func TestFailedCalls(t *testing.T) {
 	want := []hostcalls.Slow{{Name: "lookup", Count: 1, Sum: 510, Usual: 10, All: 20, Error: "DEADLINE_EXCEEDED"}}
 	check.Equal(t, "failed calls", want, hostcalls.FailedOnes(f, 8))
 }
+
+// Calls that fail and are called again count however short they are, with the pause behind them.
+func TestRepeatedCalls(t *testing.T) {
+	f := trace.New()
+	for i := range int64(20) {
+		in := byte(i + 1)
+		tracetest.AddTo(f, tracetest.SpanAt("POST", 1, 0, 0, 600).In(in), tracetest.SpanAt("lookup", 2, 1, 50, 250).In(in))
+		if i < 8 {
+			call := tracetest.SpanAt("lookup", 3, 1, 0, 20).In(in).Span()
+			call.Failed = true
+			call.Extra = &op.Extra{Message: "reset"}
+			f.Add(op.Record{Span: call})
+		}
+	}
+	f.Build()
+	all := hostcalls.FailedOnes(f, 8)
+	want := []hostcalls.Slow{{
+		Name: "lookup", Count: 8, Sum: 160, Usual: 200, All: 28, Error: "reset", IsRepeated: true, PauseNS: 240, In: "POST",
+	}}
+	check.Equal(t, "repeated calls", want, all)
+	text, _ := all[0].Says(func(name string) string { return name })
+	check.Equal(t, "text", `8 of 28 calls lookup fail ("reset") after 20 ns in the mean, and are called again 30 ns later.`, text)
+}
+
+// What is left of the time before operations is neither on the way to a service nor that of others.
+func TestRestOfTimes(t *testing.T) {
+	in := map[string]int64{"POST": 100, "tokenize": 60, "parse": 20}
+	most, sum, ways := hostcalls.Rest(in, map[string]int64{"POST": 40}, map[string]int64{"POST": 50, "tokenize": 80})
+	check.Equal(t, "most", "parse", most)
+	check.Equal(t, "sum and ways", [2]int64{30, 40}, [2]int64{sum, ways})
+}
