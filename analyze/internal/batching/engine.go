@@ -26,6 +26,7 @@ type Engine struct {
 	HasAttention     bool      // all links have weights for attention
 	Delay            int64     // the shortest from an arrival to an execution
 	Window           int64     // from the arrival of a batch's first request, in which others may join; 0 without one
+	opensIdle        bool      // the window opens only if no request waits at the end of a batch
 	Next             []int     // the request that the client of each sends after its answer, or -1; nil for other arrivals
 	Sum, End         int64     // recorded: durations of the requests, last end
 }
@@ -171,10 +172,25 @@ func (e *Engine) findWindow() {
 			near++
 		}
 	}
-	if window >= least && float64(e.Delay) < joins*float64(window) && float64(near) >= most*float64(len(all)) {
-		e.Window = window
-		e.Delay = min(e.Delay, window/part) // one that joins at the end is rare
+	if window < least || float64(e.Delay) >= joins*float64(window) || float64(near) < most*float64(len(all)) {
+		return
 	}
+	e.Window = window
+	e.Delay = min(e.Delay, window/part) // one that joins at the end is rare
+	var atOnce, later int
+	e.each(func(s *Step, free int64, began int) {
+		if s.Running > 0 || s.New == 0 || s.New == e.MostNew || began >= len(e.Served) {
+			return
+		}
+		arrival := e.Served[began].Arrival
+		switch isSeen := arrival+e.Delay <= free && arrival+window-free >= least; {
+		case isSeen && s.Start-free < least/2:
+			atOnce++
+		case isSeen:
+			later++
+		}
+	})
+	e.opensIdle = atOnce >= few && float64(atOnce) >= joins*float64(atOnce+later)
 }
 
 // findReady finds what each execution waited for, whether the numbers of requests and of new ones were ever limits, and
@@ -197,7 +213,8 @@ func (e *Engine) findReady() {
 			s.Idle = 1
 			s.Ready = min(s.Start, max(before, e.Served[began].Arrival+e.Delay))
 		}
-		if last := began + s.New - 1; e.Window > 0 && s.Running == 0 && began <= last && last < len(e.Served) {
+		isOpen := e.Window > 0 && s.Running == 0 && (s.Idle > 0 || !e.opensIdle)
+		if last := began + s.New - 1; isOpen && began <= last && last < len(e.Served) {
 			window := e.Served[began].Arrival + e.Window
 			if full := e.Served[last].Arrival + e.Delay; s.Start < window-e.Window/few {
 				window = min(window, full)

@@ -87,7 +87,7 @@ func (e *Engine) Form(p Plan, without map[int32]bool) Formed {
 				now = ready
 			}
 		}
-		if e.Window > 0 && len(running) == 0 {
+		if e.Window > 0 && len(running) == 0 && (idle > 0 || !e.opensIdle) {
 			now = max(now, e.joined(arrivals, waiting, coming, delay))
 		}
 		now += take(&gaps, idle).Gap

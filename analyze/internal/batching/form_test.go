@@ -2,6 +2,7 @@ package batching_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/optrace/optrace/analyze/internal/batching"
@@ -115,4 +116,55 @@ func TestLawsAreThoseOfTheMeanInAnExecution(t *testing.T) {
 	const meanOfSquares = 28.5
 	got := laws.Of(1, &steps[0]).At(batching.Load{Weight: 5_000})
 	check.Equal(t, "mean", meanOfSquares*5_100, math.Round(10*got)/10)
+}
+
+// opened simulates an engine that waits a window for others to join a request that finds it idle, and none behind a batch.
+func opened(window int64) (e batching.Engine, p batching.Plan, sum float64) {
+	const n, most, fixed, each = 200, 8, 1_000_000, 200_000
+	arrival := func(i int) int64 { return int64(i)*1_500_000 + int64(i*i%7)*900_000 - int64(i%5)*200_000 }
+	var arrivals []int64
+	for i := range n {
+		arrivals = append(arrivals, arrival(i))
+	}
+	slices.Sort(arrivals)
+	free := int64(0)
+	for first := 0; first < n; {
+		start := free
+		if arrivals[first] > free {
+			start = arrivals[first] + window
+		}
+		s := batching.Step{Execution: int32(len(e.Steps)), Start: start}
+		for first < n && s.New < most && arrivals[first] <= start {
+			s.New++
+			e.Served = append(e.Served, batching.Request{
+				Root: int32(first), Arrival: arrivals[first], First: s.Execution, Last: s.Execution,
+				Loads: []batching.Load{{Weight: 1}}, Prompt: 1,
+			})
+			first++
+		}
+		s.Links, s.Prompts = s.New, s.New
+		s.Load = batching.Load{Weight: float64(s.New)}
+		s.End = start + fixed + each*int64(s.New)
+		free = s.End
+		for i := first - s.New; i < first; i++ {
+			e.Served[i].Duration = free - arrivals[i]
+			sum += float64(free - arrivals[i])
+		}
+		e.Steps = append(e.Steps, s)
+		p.Costs = append(p.Costs, batching.Cost{Law: batching.Law{Fixed: fixed, Per: batching.Load{Weight: each}}})
+	}
+	p.Tails = make([]float64, n)
+	e.Count()
+	e.Learn()
+	return e, p, sum
+}
+
+func TestAWindowThatOpensWhileTheEngineIsIdle(t *testing.T) {
+	e, p, sum := opened(2_000_000)
+	_, _, want := opened(0)
+	for within, want := range map[int64]float64{math.MaxInt64: sum, 0: want} {
+		if got := e.Within(within).FormOn(1, p, nil).Sum; math.Abs(got-want) > want/100 {
+			t.Errorf("a window of %d: %.0f ns, want %.0f", within, got, want)
+		}
+	}
 }
