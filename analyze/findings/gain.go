@@ -14,12 +14,15 @@ func (f *Finding) Gain() string {
 		}
 		return units.Duration(ns) + " (" + units.Percent(float64(ns)/float64(f.OfNS.V)) + ")"
 	}
+	const far = 2 // a bound that says little alone
 	low, high := f.SavedLowNS, f.SavedHighNS
 	switch {
 	case !f.SavedNS.Known || f.Try == "" && !high.Known:
 		return ""
 	case !high.Known:
 		return "at most " + part(f.SavedNS.V)
+	case (!low.Known || low.V <= 0) && f.SavedNS.V > 0 && high.V > far*f.SavedNS.V:
+		return part(f.SavedNS.V) + ", at most " + units.Duration(high.V)
 	case !low.Known || low.V <= 0:
 		return "at most " + part(high.V)
 	case low.V == high.V:

@@ -117,6 +117,7 @@ func sampling() (records []op.Record) {
 		copied.SpanID = op.SpanID{4}
 		copied.Start = op.Known(dense.Start.V + ms/2)
 		copied.Duration = ms / 2
+		copied.MemoryBytes = op.Known(int64(2 << 20))
 		records = append(records[:len(records)-1], op.Record{Entry: &dense}, op.Record{Entry: &copied})
 	}
 	return records
