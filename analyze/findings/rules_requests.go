@@ -22,13 +22,6 @@ func (l *list) longPrompts() []candidate {
 	if l.Forest == nil || !l.byRequest {
 		return nil
 	}
-	const (
-		least = 8
-		times = 4
-		few   = 4
-		many  = 16
-		apart = 2
-	)
 	weights := executions.Weights(l.Forest)
 	kind, has, unit := "prompt", "a weight of", "count"
 	amount := func(w float64) string { return units.Count(int64(w)) }
@@ -43,22 +36,7 @@ func (l *list) longPrompts() []candidate {
 		return cmp.Or(cmp.Compare(weights[b], weights[a]), cmp.Compare(a, b))
 	})
 	rows = slices.DeleteFunc(rows, func(r int32) bool { return int(r) >= l.Forest.Len() }) // without a span
-	if len(rows) < least {
-		return nil
-	}
-	longer := func(part, most int) (n int) { // than the requests behind the first of many parts
-		for n < most && weights[rows[n]] >= times*weights[rows[len(rows)/part]] {
-			n++
-		}
-		return n
-	}
-	long := longer(10, few)
-	for long > 1 && weights[rows[long-1]] < apart*weights[rows[long]] { // of a long tail
-		long--
-	}
-	if all := longer(4, min(many, len(rows)/5)); kind == "prompt" && all > long && weights[rows[all-1]] >= apart*weights[rows[all]] {
-		long = all
-	}
+	long := executions.Long(weights, rows, kind == "prompt")
 	if long == 0 {
 		return nil
 	}
