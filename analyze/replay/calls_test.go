@@ -12,8 +12,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// looked simulates an engine whose requests call another program before they come to it. Every third call fails and is called
-// again after a pause, and under a lock one call runs at a time. It returns the sum of the requests.
+// looked simulates an engine whose requests call another program before they come to it. Every third call fails and is
+// called again after a pause, and under a lock one call runs at a time. It returns the sum of the requests.
 func looked(fails, underLock bool) (f *trace.Forest, sum int64) {
 	f = trace.New()
 	var locked, free int64
@@ -40,7 +40,8 @@ func looked(fails, underLock bool) (f *trace.Forest, sum int64) {
 		free = start + 3*msec
 		in, step := byte(c[0]/40/msec*3+c[0]/msec%40+1), byte(50+k)
 		tracetest.AddTo(f, tracetest.SpanAt("POST", 1, 0, c[0], free).In(in),
-			tracetest.SpanAt("lookup", 2, 1, c[1], c[2]).In(in), tracetest.SpanAt("step", 1, 0, start, free).In(step).To(in, 1),
+			tracetest.SpanAt("lookup", 2, 1, c[1], c[2]).In(in),
+			tracetest.SpanAt("step", 1, 0, start, free).In(step).To(in, 1),
 			tracetest.OpAt("mlp", 2, 1, start, free).In(step).On("cuda:0"))
 		sum += free - c[0]
 	}

@@ -118,7 +118,8 @@ func TestLawsAreThoseOfTheMeanInAnExecution(t *testing.T) {
 	check.Equal(t, "mean", meanOfSquares*5_100, math.Round(10*got)/10)
 }
 
-// opened simulates an engine that waits a window for others to join a request that finds it idle, and none behind a batch.
+// opened simulates an engine that waits a window for others to join a request that finds it idle, and none behind a
+// batch.
 func opened(window int64) (e batching.Engine, p batching.Plan, sum float64) {
 	const n, most, fixed, each = 200, 8, 1_000_000, 200_000
 	arrival := func(i int) int64 { return int64(i)*1_500_000 + int64(i*i%7)*900_000 - int64(i%5)*200_000 }

@@ -48,9 +48,11 @@ func TestCallsAtTheSameTime(t *testing.T) {
 		longer, way int64
 		want        executions.Calls
 	}{
-		"equal":                    {0, 0, executions.Calls{From: "gateway", To: "shard-0", Count: 3, NS: 60, ThereNS: 30}},
-		"far":                      {0, 50, executions.Calls{From: "gateway", To: "shard-3", Count: 3, NS: 360, ThereNS: 180}},
-		"far, but another is last": {200, 50, executions.Calls{From: "gateway", To: "shard-2", Count: 3, NS: 60, ThereNS: 30}},
+		"equal": {0, 0, executions.Calls{From: "gateway", To: "shard-0", Count: 3, NS: 60, ThereNS: 30}},
+		"far":   {0, 50, executions.Calls{From: "gateway", To: "shard-3", Count: 3, NS: 360, ThereNS: 180}},
+		"far, but another is last": {
+			200, 50, executions.Calls{From: "gateway", To: "shard-2", Count: 3, NS: 60, ThereNS: 30},
+		},
 	} {
 		check.Equal(t, name, []executions.Calls{c.want}, executions.BetweenServices(fan(3, c.longer, 0, c.way)))
 	}
@@ -62,8 +64,10 @@ func TestLastToAnswer(t *testing.T) {
 		longer, rows int64
 		want         *executions.Last
 	}{
-		"slower":    {50, 0, &executions.Last{Service: "shard-2", Span: "Lookup", Count: 8, LastIn: 8, Times: 1.5, Work: 1, NS: 400}},
-		"more rows": {200, 2000, &executions.Last{Service: "shard-2", Span: "Lookup", Count: 8, LastIn: 8, Times: 3, Work: 3, NS: 1600}},
+		"slower": {50, 0, &executions.Last{Service: "shard-2", Span: "Lookup", Count: 8, LastIn: 8, Times: 1.5, Work: 1, NS: 400}},
+		"more rows": {
+			200, 2000, &executions.Last{Service: "shard-2", Span: "Lookup", Count: 8, LastIn: 8, Times: 3, Work: 3, NS: 1600},
+		},
 	} {
 		check.Equal(t, name, c.want, executions.LastOf(fan(8, c.longer, c.rows, 0)))
 	}

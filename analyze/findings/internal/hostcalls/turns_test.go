@@ -65,7 +65,8 @@ func TestRepeatedCalls(t *testing.T) {
 	f := trace.New()
 	for i := range int64(20) {
 		in := byte(i + 1)
-		tracetest.AddTo(f, tracetest.SpanAt("POST", 1, 0, 0, 600).In(in), tracetest.SpanAt("lookup", 2, 1, 50, 250).In(in))
+		tracetest.AddTo(f, tracetest.SpanAt("POST", 1, 0, 0, 600).In(in),
+			tracetest.SpanAt("lookup", 2, 1, 50, 250).In(in))
 		if i < 8 {
 			call := tracetest.SpanAt("lookup", 3, 1, 0, 20).In(in).Span()
 			call.Failed = true
@@ -76,11 +77,13 @@ func TestRepeatedCalls(t *testing.T) {
 	f.Build()
 	all := hostcalls.FailedOnes(f, 8)
 	want := []hostcalls.Slow{{
-		Name: "lookup", Count: 8, Sum: 160, Usual: 200, All: 28, Error: "reset", IsRepeated: true, PauseNS: 240, In: "POST",
+		Name: "lookup", Count: 8, Sum: 160, Usual: 200, All: 28, Error: "reset",
+		IsRepeated: true, PauseNS: 240, In: "POST",
 	}}
 	check.Equal(t, "repeated calls", want, all)
 	text, _ := all[0].Says(func(name string) string { return name })
-	check.Equal(t, "text", `8 of 28 calls lookup fail ("reset") after 20 ns in the mean, and are called again 30 ns later.`, text)
+	said := `8 of 28 calls lookup fail ("reset") after 20 ns in the mean, and are called again 30 ns later.`
+	check.Equal(t, "text", said, text)
 }
 
 // What is left of the time before operations is neither on the way to a service nor that of others.
