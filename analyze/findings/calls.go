@@ -173,8 +173,8 @@ func (l *list) devicesInTurn() []candidate {
 	return []candidate{{Finding: f, saving: replay.Saving{NS: t.NS, LowNS: t.NS / 2, HighNS: t.NS}}}
 }
 
-// takingTurns finds calls of requests, or else devices, that run one at a time and wait for each other.
-func (l *list) takingTurns() (all []candidate) {
+// findTurns finds calls of requests, or else devices, that run one at a time and wait for each other.
+func (l *list) findTurns() (all []candidate) {
 	switch {
 	case l.Forest == nil:
 		return nil

@@ -42,6 +42,7 @@ func Of(f *Facts) []Finding {
 		engineHost:      sync.OnceValue(l.findEngineHost),
 		unevenDevices:   sync.OnceValue(l.findUnevenDevices),
 		elementwise:     sync.OnceValue(l.findElementwise),
+		takingTurns:     sync.OnceValue(l.findTurns),
 		starts:          sync.OnceValue(l.findStarts),
 		launched:        sync.OnceValue(l.launchedNS),
 		mostWork:        sync.OnceValue(l.findMostWork),

@@ -119,14 +119,14 @@ type list struct {
 
 // once has the results of searches that several rules ask for, each computed on first use.
 type once struct {
-	pauses, engineHost, unevenDevices, elementwise func() []candidate
-	starts                                         func() starts
-	launched                                       func() map[string]int64
-	mostWork                                       func() *uneven.Device
-	pairs                                          func() []collective.Transfer // of sends and receives
-	equals                                         func() []replay.Replica
-	betweenServices                                func() []executions.Calls
-	slowLayers                                     func() []layers.Layer
+	pauses, engineHost, unevenDevices, elementwise, takingTurns func() []candidate
+	starts                                                      func() starts
+	launched                                                    func() map[string]int64
+	mostWork                                                    func() *uneven.Device
+	pairs                                                       func() []collective.Transfer // of sends and receives
+	equals                                                      func() []replay.Replica
+	betweenServices                                             func() []executions.Calls
+	slowLayers                                                  func() []layers.Layer
 }
 
 // by returns the finding with a rule.

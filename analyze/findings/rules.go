@@ -44,7 +44,7 @@ var rules = []rule{
 	{"roofline", Roofline, (*list).rooflines},
 	{"stalled_batch", SlowRequest, (*list).stalled},
 	{"queue", SlowRequest, (*list).queues},
-	{"queue", SlowRequest, (*list).takingTurns},
+	{"queue", SlowRequest, func(l *list) []candidate { return l.takingTurns() }},
 	{"slow_request", SlowRequest, (*list).slowRequests},
 	{"network", HostGap, (*list).network},
 	{"before_operations", HostGap, (*list).before},
