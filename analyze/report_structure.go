@@ -3,7 +3,6 @@ package analyze
 import (
 	"iter"
 	"slices"
-	"sync"
 
 	"github.com/optrace/optrace/analyze/clocks"
 	"github.com/optrace/optrace/analyze/collective"
@@ -37,7 +36,10 @@ const warnTimeOutOfRange = "time_out_of_range"
 func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups int) (*suspects.Found, *findings.Facts) {
 	var found *suspects.Found
 	var facts findings.Facts
-	joins := sync.OnceValue(func() *collective.Joins { return collective.FindJoins(forest) })
+	joins := func() *collective.Joins { return collective.FindJoins(forest) }
+	facts.FindSequences = func() *sequences.Sequences {
+		return sequences.Find(forest, top, float64(r.Total.Whole()))
+	}
 	var wanted []func()
 	for _, figures := range []struct {
 		sections string // "" means all
@@ -58,9 +60,7 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 			r.CriticalPath, r.PathOperations, r.PathTotals = path.Figures(forest, withDrag, groups)
 		}},
 		{"", func() { found = suspects.Find(forest) }},
-		{"overview findings sequences", func() {
-			r.Sequences = sequences.Find(forest, top, float64(r.Total.Whole()))
-		}},
+		{"findings sequences", func() { r.Sequences = facts.FindSequences() }},
 		{"critical_path", func() { r.SlowestRequest = requests.Slowest(forest, joins) }},
 		{"overview findings devices idle launches", func() {
 			idle := timeline.Idle(forest, top)

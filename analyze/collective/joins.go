@@ -34,8 +34,9 @@ type Part struct {
 // a device, its k-th occurrence joins the k-th on the others. Without a sequence number, the k-th of a name and group
 // on each device join, except sends and receives: a send waits for its receive and for no other send. With a known
 // peer they never join. Repeated records are left out.
-func FindJoins(f *trace.Forest) *Joins {
-	f.Build()
+func FindJoins(f *trace.Forest) *Joins { return trace.Found(f, findJoins) }
+
+func findJoins(f *trace.Forest) *Joins {
 	j := &Joins{forest: f, numbers: slices.Repeat([]int32{trace.NoRow}, len(f.Collectives))}
 	var list []Part
 	devices := places(f.Devices.Order, len(f.Devices.Keys))
@@ -53,21 +54,19 @@ func FindJoins(f *trace.Forest) *Joins {
 		}
 	}
 	slices.SortFunc(list, j.compareOnDevice)
-	for i := 1; i < len(list); i++ {
-		p, before := &list[i], &list[i-1]
-		if p.group == before.group && p.Number == before.Number && p.Device == before.Device {
-			p.Occurrence = before.Occurrence + 1
-		}
-	}
-	slices.SortFunc(list, func(a, b Part) int {
-		if d := compareNumbers(&a, &b); d != 0 {
-			return d
-		}
-		return cmp.Or(cmp.Compare(a.Occurrence, b.Occurrence), cmp.Compare(a.Device, b.Device))
-	})
 	type collective struct {
 		group, occurrence, device int32
 		number                    int64
+	}
+	for of := range order.RunsOf(list, func(p *Part) collective { return collective{group: p.group, number: p.Number} }) {
+		for i := 1; i < len(of); i++ {
+			if of[i].Device == of[i-1].Device {
+				of[i].Occurrence = of[i-1].Occurrence + 1
+			}
+		}
+		slices.SortFunc(of, func(a, b Part) int {
+			return cmp.Or(cmp.Compare(a.Occurrence, b.Occurrence), cmp.Compare(a.Device, b.Device))
+		})
 	}
 	identify := func(p *Part) collective {
 		c := collective{p.group, p.Occurrence, 0, p.Number}

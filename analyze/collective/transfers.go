@@ -17,7 +17,9 @@ type Transfer struct {
 // Transfers returns the transfers with two known sides. The k-th send of a rank to a peer, by start, matches the peer's
 // k-th receive from this rank in the same group: libraries keep the order. Sequence numbers do not match, since PyTorch
 // counts them by rank. Transfers omits links with unequal numbers of sends and receives.
-func Transfers(f *trace.Forest) (all []Transfer) {
+func Transfers(f *trace.Forest) []Transfer { return trace.Found(f, findTransfers) }
+
+func findTransfers(f *trace.Forest) (all []Transfer) {
 	type link struct {
 		from, to int64
 		group    string

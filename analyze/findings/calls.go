@@ -34,7 +34,7 @@ func (l *list) unevenCalls() (all []candidate) {
 	calls := l.alike(rows)
 	ofLayers := make(map[string]int64) // the time of slow layers above their like, by operation
 	for _, s := range l.slowLayers() {
-		ofLayers[s.Row.Operation] += s.Excess()
+		ofLayers[s.Operation] += s.Excess()
 	}
 	for _, o := range rows {
 		var more, unlike, most, longest int64

@@ -36,6 +36,8 @@ func (l *list) replay(s *replay.Saving, changes []replay.Change) bool {
 	if l.Replay == nil {
 		return false
 	}
+	l.replays <- struct{}{}
+	defer func() { <-l.replays }()
 	var err error
 	*s, err = l.Replay().Saved(l.byRequest, changes...)
 	return err == nil

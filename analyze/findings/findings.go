@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/findings/internal/enginetext"
 	"github.com/optrace/optrace/analyze/findings/internal/executions"
 	"github.com/optrace/optrace/analyze/findings/internal/layers"
@@ -16,7 +15,6 @@ import (
 	"github.com/optrace/optrace/analyze/operators"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/requests"
-	"github.com/optrace/optrace/analyze/sequences"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
@@ -24,12 +22,11 @@ import (
 
 // Of returns the findings, the most important first.
 func Of(f *Facts) []Finding {
-	l := &list{Facts: *f}
+	l := &list{Facts: *f, replays: make(chan struct{}, 2)}
 	l.Extent = cmp.Or(l.Extent, new(timeline.Extent))
 	l.IdleCauses = cmp.Or(l.IdleCauses, new(timeline.IdleCauses))
 	l.Operators = cmp.Or(l.Operators, new(operators.Operators))
 	l.Launches = cmp.Or(l.Launches, new(launch.Launches))
-	l.Sequences = cmp.Or(l.Sequences, new(sequences.Sequences))
 	l.Coverage = cmp.Or(l.Coverage, new(launch.Coverage))
 	l.hostCalls = make(map[string]int64)
 	for i := range l.Operations {
@@ -45,8 +42,8 @@ func Of(f *Facts) []Finding {
 		takingTurns:     sync.OnceValue(l.findTurns),
 		starts:          sync.OnceValue(l.findStarts),
 		launched:        sync.OnceValue(l.launchedNS),
+		transfers:       sync.OnceValue(l.findTransfers),
 		mostWork:        sync.OnceValue(l.findMostWork),
-		pairs:           sync.OnceValue(func() []collective.Transfer { return collective.Transfers(l.Forest) }),
 		equals:          sync.OnceValue(func() []replay.Replica { return l.Replay().Replicas() }),
 		betweenServices: sync.OnceValue(func() []executions.Calls { return executions.BetweenServices(l.Forest) }),
 		slowLayers:      sync.OnceValue(func() []layers.Layer { return layers.Slower(l.Operations, l.Forest) }),

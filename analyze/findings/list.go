@@ -50,6 +50,7 @@ type Facts struct {
 	Paths           *path.Totals
 	PathOperations  []path.Operation
 	Sequences       *sequences.Sequences
+	FindSequences   func() *sequences.Sequences // once a rule asks, in place of Sequences
 	Extent          *timeline.Extent
 	Lateness        []collective.Lateness
 	Collectives     []collective.Row
@@ -109,11 +110,11 @@ type list struct {
 	queuedIn                     map[string]int64  // queuedNS by span name, not capped
 	ranks                        bool              // several ranks are known
 	names                        map[string]string // of operations, as sentences name them
-	transfers                    map[string]string // names of collectives by operation, nil until needed
 	hostCalls                    map[string]int64  // calls of the host by operation
 	// late is the device with the largest delay of others in collectives. If it is nil, spread describes the waiting.
-	late   *blamed
-	spread string
+	late    *blamed
+	spread  string
+	replays chan struct{} // holds one for each running replay, and each needs memory
 	once
 }
 
@@ -122,8 +123,8 @@ type once struct {
 	pauses, engineHost, unevenDevices, elementwise, takingTurns func() []candidate
 	starts                                                      func() starts
 	launched                                                    func() map[string]int64
+	transfers                                                   func() map[string]string // names of collectives by operation
 	mostWork                                                    func() *uneven.Device
-	pairs                                                       func() []collective.Transfer // of sends and receives
 	equals                                                      func() []replay.Replica
 	betweenServices                                             func() []executions.Calls
 	slowLayers                                                  func() []layers.Layer

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/parallel"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/op"
 )
@@ -61,16 +62,17 @@ const (
 // changes adds the changes worth making, by their gain. A change that adds less than half of its gain to the ones
 // before saves the same time and is left out.
 func (l *list) changes() {
+	found := make([][]candidate, len(rules))
+	parallel.Each(len(rules), func(i int) { found[i] = rules[i].find(l) })
 	var all []candidate
 	for i := range rules {
 		r := &rules[i]
-		for _, c := range r.find(l) {
+		for _, c := range found[i] {
 			c.Kind = cmp.Or(c.Kind, r.kind)
 			c.Rule = cmp.Or(c.Rule, r.name)
 			c.Advice = "docs/advice.md#" + c.Rule
-			if most, known := l.most(c.changes); known {
-				c.most = most
-				if most == 0 {
+			if most, known := l.most(c.changes); known && c.most == 0 {
+				if c.most = most; most == 0 {
 					continue
 				}
 			}
@@ -83,10 +85,14 @@ func (l *list) changes() {
 		return cmp.Compare(cmp.Or(b.most, math.MaxInt64), cmp.Or(a.most, math.MaxInt64))
 	})
 	all = all[:min(len(all), maxReplayed)]
+	replayed := make([]bool, len(all))
+	parallel.Each(len(all), func(i int) {
+		replayed[i] = all[i].saving != (replay.Saving{}) || l.replay(&all[i].saving, all[i].changes)
+	})
 	worth := all[:0]
 	var behind []candidate
-	for _, c := range all {
-		if c.saving == (replay.Saving{}) && !l.replay(&c.saving, c.changes) {
+	for i, c := range all {
+		if !replayed[i] {
 			continue
 		}
 		if l.enough(c.saving.NS) {

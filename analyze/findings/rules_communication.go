@@ -1,6 +1,7 @@
 package findings
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,23 +90,23 @@ func (l *list) communication() []candidate {
 // knowsTransfers reports whether the recording has pairs of sends and receives, and launches of the host. Without them
 // the replay misses other reasons of a stage to wait.
 func (l *list) knowsTransfers() bool {
-	return l.Forest != nil && l.Launches.Count > 0 && len(l.pairs()) > 0
+	return l.Forest != nil && l.Launches.Count > 0 && len(collective.Transfers(l.Forest)) > 0
 }
 
 // transferName returns the name of the collective of an operation, or else of the operation itself.
 func (l *list) transferName(operation string) string {
-	if l.Forest != nil && l.transfers == nil {
-		f := l.Forest
-		l.transfers = make(map[string]string)
-		for i := range f.Collectives {
-			c := &f.Collectives[i]
-			l.transfers[f.RowName(c.Row)] = f.Names.Collectives.Values[c.Name].Name
+	return cmp.Or(l.transfers()[operation], operation)
+}
+
+// findTransfers returns the names of collectives by operation.
+func (l *list) findTransfers() map[string]string {
+	names := make(map[string]string)
+	if f := l.Forest; f != nil {
+		for _, c := range f.Collectives {
+			names[f.RowName(c.Row)] = f.Names.Collectives.Values[c.Name].Name
 		}
 	}
-	if name, known := l.transfers[operation]; known {
-		return name
-	}
-	return operation
+	return names
 }
 
 func (l *list) collectives(c *communications, f Finding) []candidate {
@@ -379,7 +380,7 @@ func (l *list) transfersOf() (all []candidate, known bool) {
 	if !l.knowsTransfers() {
 		return nil, false
 	}
-	pairs, took := links.Pairs(l.Forest, l.pairs())
+	pairs, took := links.Pairs(l.Forest, collective.Transfers(l.Forest))
 	middle := pairs[len(pairs)/2] // of two, the faster one
 	usual := sketch.Median(middle.NS)
 	var changes []replay.Change
@@ -419,7 +420,7 @@ func (l *list) transfersOf() (all []candidate, known bool) {
 // and stages may wait for another cause.
 func (l *list) bubble() []candidate {
 	const little, usual = 4, 2
-	stages, n := collective.Pipelines(l.pairs())
+	stages, n := collective.Pipelines(collective.Transfers(l.Forest))
 	n /= max(1, l.rounds())
 	if l.byRequest || n == 0 || n >= little*stages {
 		return nil

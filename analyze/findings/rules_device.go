@@ -232,11 +232,11 @@ func (l *list) unlike() (all []candidate) {
 		var labels []string
 		var usual, n, more int64
 		for _, s := range of {
-			usual += int64(s.Usual())
+			usual += int64(s.Usual)
 			more += s.Excess()
-			n += s.Row.Count
+			n += s.Count
 			labels = append(labels, l.namedLayer(&s))
-			c.Evidence = append(c.Evidence, lasts("mean", int64(s.Row.MeanNS)), lasts("median of its like", s.Median))
+			c.Evidence = append(c.Evidence, lasts("mean", int64(s.Mean)), lasts("median of its like", s.Median))
 			selects := s.Selects()
 			if s.Device != layers.AnyDevice {
 				selects += "," + selectsOn(l.Forest.Devices.Keys[s.Device])
@@ -254,7 +254,7 @@ func (l *list) unlike() (all []candidate) {
 			labels = append(labels[:most-1], units.Plural(int64(len(of)-most+1), "other operation")+" of it")
 		}
 		evidence := c.Evidence
-		c.Finding = says(Operation, Where{Section: "operations", Operation: of[0].Row.Operation},
+		c.Finding = says(Operation, Where{Section: "operations", Operation: of[0].Operation},
 			"%s%s%s, %s times the median of its %s like it.", strings.Join(labels, ", "), takes,
 			units.Duration(usual), ratio(of[0].Factor), units.Plural(int64(of[0].Like), "operation"))
 		c.Evidence = append(evidence, times("calls", n))
@@ -269,7 +269,7 @@ func (l *list) unlike() (all []candidate) {
 
 // namedLayer returns the name of a layer's operation for sentences.
 func (l *list) namedLayer(s *layers.Layer) string {
-	text := l.named(s.Row.Operation)
+	text := l.named(s.Operation)
 	if s.Path != "" {
 		text += " of " + named(s.Path)
 	}

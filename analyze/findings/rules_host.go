@@ -470,6 +470,13 @@ func (l *list) launchBound() []candidate {
 
 // shortOperations finds runs of short operations on a stream.
 func (l *list) shortOperations() []candidate {
+	changes := change(replay.Fuse, replay.ShortRuns)
+	if bound, known := l.most(changes); known && !l.enough(bound) {
+		return nil
+	}
+	if l.Sequences == nil && l.FindSequences != nil {
+		l.Sequences = l.FindSequences()
+	}
 	gaps, most := fusible.Gaps(l.Sequences)
 	if most == nil {
 		return nil
@@ -488,7 +495,7 @@ func (l *list) shortOperations() []candidate {
 	f.Evidence = []Evidence{times("operations in short runs", l.Sequences.RunOperations), lasts("gaps", gaps/l.devicesNum)}
 	f.Try = "fuse them into one kernel, or launch them as a graph"
 	return []candidate{{
-		Finding: f, changes: change(replay.Fuse, replay.ShortRuns), atMost: !hostcalls.TimesLaunches(l.Forest), isGeneral: true,
+		Finding: f, changes: changes, atMost: !hostcalls.TimesLaunches(l.Forest), isGeneral: true,
 	}}
 }
 

@@ -57,9 +57,15 @@ func CoverageOf(f *trace.Forest, unrecorded map[string]int64) *Coverage {
 	delete(ranks, op.Int{})
 	c.Ranks = int64(len(ranks))
 	var launched, stepped []int32
+	processes := f.Processes()
+	isLike := func(a, b int32) bool {
+		return f.Step(a) == f.Step(b) && processes[f.Lane(a)] == processes[f.Lane(b)] && f.IsDeviceSide(a) == f.IsDeviceSide(b)
+	}
 	for r := range f.Rows() {
 		if f.CountsInSums(r) && f.Has(r, trace.FlagStep) {
-			stepped = append(stepped, r)
+			if n := len(stepped); n < 2 || !isLike(r, stepped[n-1]) || !isLike(r, stepped[n-2]) { // two tell as much as many
+				stepped = append(stepped, r)
+			}
 		}
 		if f.IsDeviceSide(r) && f.Has(r, trace.FlagLaunch) && (f.Kind(r) != op.KindMemory || graphOf(f, r) != nil) {
 			launched = append(launched, r)

@@ -73,6 +73,7 @@ type Sum struct {
 	paths    int64
 	duration wide.Sum
 	Shares   map[shareKey]*shareSum
+	idle     *shareSum // of Shares, nil before any
 	edges    Edges
 }
 
@@ -131,7 +132,13 @@ func (s *Sum) add(row int32, from, to int64) {
 	default:
 		key = shareKey{name: forest.Name(row), device: forest.Device(row), kind: forest.Kind(row), what: segmentOp}
 	}
-	share := order.At(s.Shares, key)
+	share := s.idle
+	if row != trace.NoRow || share == nil {
+		share = order.At(s.Shares, key)
+	}
+	if row == trace.NoRow {
+		s.idle = share
+	}
 	segment := Window{row, from, to}
 	if share.Segments == 0 || segment.longer(&share.Longest) {
 		share.Longest = segment

@@ -65,6 +65,9 @@ func AlikeOf(f *trace.Forest) []Alike {
 			byName[name{q.Name, q.Service}] = append(byName[name{q.Name, q.Service}], q)
 		}
 	}
+	if len(byName) == 0 {
+		return nil
+	}
 	queue := all.queueFinder()
 	var walk path.Walk
 	var list []Alike

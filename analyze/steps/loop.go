@@ -13,6 +13,7 @@ const maxPause = 1_000_000_000
 // loop is the operations on one stream of a device below one request, or without one, since the loop last began.
 type loop struct {
 	latest map[int64]*part // the operations of each step
+	last   *part
 	later  laterStep
 }
 
@@ -30,9 +31,15 @@ func (s *search) request(r int32) int32 {
 
 func (s *search) addLane(lane int32, places []int32) {
 	loops := make(map[int32]*loop) // by request
+	var of *loop
+	var last int32
 	for _, at := range places {
 		request := s.request(s.rows[at])
-		s.addTo(order.At(loops, request), lane, request, at)
+		if of == nil || request != last {
+			of = order.At(loops, request)
+			last = request
+		}
+		s.addTo(of, lane, request, at)
 	}
 }
 
@@ -41,7 +48,10 @@ func (s *search) addTo(l *loop, lane, request, at int32) {
 	f := s.forest
 	r := s.rows[at]
 	number := f.Step(r)
-	p := l.latest[number]
+	p := l.last
+	if p == nil || p.number != number {
+		p = l.latest[number]
+	}
 	if l.latest == nil || p != nil && s.comesAgain(l, p, r) {
 		l.latest = make(map[int64]*part)
 		p = nil
@@ -54,6 +64,7 @@ func (s *search) addTo(l *loop, lane, request, at int32) {
 		l.latest[number] = p
 		s.parts = append(s.parts, p)
 	}
+	l.last = p
 	p.places = append(p.places, at)
 	p.last = max(p.last, f.End(r))
 	p.lastTrace = f.Trace(r)

@@ -165,9 +165,9 @@ func (e *extents) device(k device.Key, rows []int32) {
 	if e.StartNS < at {
 		e.gap(e.StartNS, at)
 	}
-	for l := range levels(f, rows) {
-		if at = l.to; len(l.running) == 0 {
-			e.gap(l.from, l.to)
+	for s := range sweep(f, rows) {
+		if at = s.to; s.from+s.busy < s.to {
+			e.gap(s.from+s.busy, s.to)
 		}
 	}
 	if end := e.StartNS + e.DurationNS; at < end {
@@ -195,8 +195,7 @@ func (e *extents) gap(from, to int64) {
 		h.consider(g)
 	})
 	if isLong {
-		rows, calls := e.current()
-		for _, k := range []longKey{{layer: rows}, {layer: calls, above: rows}} {
+		for _, k := range []longKey{{layer: e.around}, {layer: e.beside, above: e.around}} {
 			if k.layer != nil {
 				e.longGaps[k] = append(e.longGaps[k], g)
 			}

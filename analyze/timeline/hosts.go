@@ -20,11 +20,12 @@ type hosts struct {
 	// rows and calls have the host rows and calls of each rank, the calls as complements of their numbers. The unknown
 	// rank has the rows and calls of all ranks.
 	rows, calls map[op.Int]*layer
-	ranked      op.Int // the current rank, or the unknown one if it has no rows
-	rank        op.Int // the current rank
-	long        map[longKey][]interval
-	longKeys    []longKey // of long, in order of their first gaps
-	covered     map[*layer]Times
+	rank        op.Int // the current one
+	// around has the rows of the current rank, of all ranks if it has none. beside has its calls.
+	around, beside *layer
+	long           map[longKey][]interval
+	longKeys       []longKey // of long, in order of their first gaps
+	covered        map[*layer]Times
 }
 
 // longKey groups gaps with many segments for a common walk.
@@ -100,7 +101,35 @@ func WaitNS(f *trace.Forest, from, to int64) (ns int64) {
 // operations below it, or else below the nearest span above with operations, or else in its trace; the rank is unknown
 // if these differ. The returned function is not safe for concurrent use.
 func RankOf(f *trace.Forest) func(r int32) op.Int {
-	ranks := make(map[int32]op.Int) // by row above operations, or the complement of a trace
+	ranked := slices.ContainsFunc(f.Names.Lanes.Values, func(l trace.Lane) bool { return l.Device.Rank.Known })
+	var ranks map[int32]op.Int // see ranksAbove, once a span asks
+	return func(r int32) op.Int {
+		switch {
+		case !ranked:
+			return op.Int{}
+		case f.Has(r, trace.FlagOp):
+			return f.DeviceKey(r).Rank
+		case ranks == nil:
+			ranks = ranksAbove(f)
+		}
+		top := r
+		for _, known := ranks[top]; top != trace.NoRow && !known; _, known = ranks[top] {
+			top = f.Tree.Parent[top]
+		}
+		rank := ranks[^f.Trace(r)]
+		if top != trace.NoRow {
+			rank = ranks[top]
+		}
+		for p := r; p != top; p = f.Tree.Parent[p] { // each row once
+			ranks[p] = rank
+		}
+		return rank
+	}
+}
+
+// ranksAbove returns the ranks of operations by the rows above them, and by the complements of their traces.
+func ranksAbove(f *trace.Forest) map[int32]op.Int {
+	ranks := make(map[int32]op.Int)
 	add := func(k int32, rank op.Int) (isNew bool) {
 		before, known := ranks[k]
 		if known && (before == rank || !before.Known) {
@@ -125,23 +154,7 @@ func RankOf(f *trace.Forest) func(r int32) op.Int {
 		for ; p != trace.NoRow && add(p, rank); p = f.Tree.Parent[p] {
 		}
 	}
-	return func(r int32) op.Int {
-		if f.Has(r, trace.FlagOp) {
-			return f.DeviceKey(r).Rank
-		}
-		top := r
-		for _, known := ranks[top]; top != trace.NoRow && !known; _, known = ranks[top] {
-			top = f.Tree.Parent[top]
-		}
-		rank := ranks[^f.Trace(r)]
-		if top != trace.NoRow {
-			rank = ranks[top]
-		}
-		for p := r; p != top; p = f.Tree.Parent[p] { // each row once
-			ranks[p] = rank
-		}
-		return rank
-	}
+	return ranks
 }
 
 func addMember(layers map[op.Int]*layer, rank op.Int, i int32) {
@@ -158,17 +171,10 @@ func addMember(layers map[op.Int]*layer, rank op.Int, i int32) {
 // enter makes a rank the current one.
 func (h *hosts) enter(rank op.Int) {
 	h.rank = rank
-	h.ranked = rank
-	if h.rows[rank] == nil {
-		h.ranked = op.Int{}
-	}
-	h.divide(h.rows[h.ranked])
-	h.divide(h.calls[rank])
-}
-
-// current returns the rows and calls of the current rank.
-func (h *hosts) current() (rows, calls *layer) {
-	return h.rows[h.ranked], h.calls[h.rank]
+	h.around = cmp.Or(h.rows[rank], h.rows[op.Int{}])
+	h.beside = h.calls[rank]
+	h.divide(h.around)
+	h.divide(h.beside)
 }
 
 func (h *hosts) times(i int32) (start, end int64) {
@@ -281,7 +287,7 @@ func (l *layer) isLong(from, to int64) bool {
 // walk calls add for each part of an idle time of the current rank, with the innermost row, or else call, or nobody. It
 // leaves long times to [hosts.walkLong].
 func (h *hosts) walk(place *Place, from, to int64, add func(innermost int32, ns int64)) (isLong bool) {
-	rows, calls := h.current()
+	rows, calls := h.around, h.beside
 	if rows.isLong(from, to) || calls.isLong(from, to) {
 		h.leave(longKey{place, rows, nil}, from, to)
 		h.leave(longKey{place, calls, rows}, from, to)

@@ -61,7 +61,7 @@ func (f *Forest) AddCall(c *op.Entry) {
 func (f *Forest) AddOp(e *op.Entry, w work.Work) {
 	var r row
 	v := &r.values
-	trace := f.Names.Traces.ID(e.TraceID)
+	trace := f.Names.traceOf(e.TraceID)
 	lane := f.Names.laneOf(e)
 	v[colDuration] = max(0, e.Duration)
 	v[colSpan] = int64(SpanNumber(e.SpanID))
@@ -99,9 +99,7 @@ func (f *Forest) AddOp(e *op.Entry, w work.Work) {
 	if e.StepName != "" || e.Phase != "" {
 		r.values[colMark] = int64(f.Names.Marks.ID(Mark{e.StepName, e.Phase}))
 	}
-	if from, to := numberIn(e.Path); from < to {
-		r.values[colPath] = int64(f.Names.Paths.ID(e.Path))
-	}
+	r.values[colPath] = int64(f.Names.pathOf(e.Path))
 	if e.Failed {
 		r.values[colError] = int64(f.Names.Errors.ID(e.Error))
 	}

@@ -3,7 +3,6 @@ package trace
 import (
 	"encoding/binary"
 	"math/bits"
-	"slices"
 	"unsafe"
 )
 
@@ -31,8 +30,13 @@ const wordBytes = 8
 // size returns the memory of b in bytes.
 func (b *block) size() int64 { return int64(unsafe.Sizeof(*b)) + int64(cap(b.data)) }
 
-// columnFor returns the column at an offset for values between low and high.
-func columnFor(low, high int64, at int) column {
+// columnFor returns the column at an offset for values.
+func columnFor(values []int64, at int) column {
+	low := values[0]
+	high := low
+	for _, v := range values {
+		low, high = min(low, v), max(high, v)
+	}
 	width := uint32(bits.Len64(uint64(high-low))+7) / 8
 	return column{base: low, mask: 1<<(8*width) - 1, at: uint32(at), width: width}
 }
@@ -78,7 +82,7 @@ func (b *block) set(of int, i uint32, v int64, n int) {
 // replace moves a column to the end of the data, with room for the range of values, and stores the first n.
 func (b *block) replace(of int, values []int64, n int) {
 	end := len(b.data) - wordBytes
-	b.columns[of] = columnFor(slices.Min(values), slices.Max(values), end)
+	b.columns[of] = columnFor(values, end)
 	b.data = append(b.data, make([]byte, int(b.columns[of].width)*n)...)
 	b.write(of, values[:n])
 }
@@ -127,7 +131,7 @@ func (o *openRows) pack(n int) *block {
 	size := 0
 	for of, values := range o.values {
 		if values != nil {
-			b.columns[of] = columnFor(slices.Min(values[:n]), slices.Max(values[:n]), size)
+			b.columns[of] = columnFor(values[:n], size)
 			size += int(b.columns[of].width) * n
 		}
 	}

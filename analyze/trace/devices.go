@@ -19,20 +19,23 @@ type deviceStream struct {
 func (f *Forest) buildDevices() {
 	f.nameDevices()
 	d := &f.Devices
-	d.ByStart = slices.Grow(d.ByStart[:0], f.Len())
-	for r := range f.Rows() {
-		if f.IsDeviceSide(r) && f.Has(r, FlagStart) {
-			d.ByStart = append(d.ByStart, r)
+	d.Rows, d.first = order.Group(f.Rows(), len(d.Keys), d.Rows, func(r int32) int32 {
+		if !f.IsDeviceSide(r) || !f.Has(r, FlagStart) {
+			return NoRow
 		}
-	}
-	order.Rows(d.ByStart, f.Start, f.CompareStart)
-	deviceOf := func(i int32) int32 { return d.Lanes[f.Lane(d.ByStart[i])] }
-	d.Rows, d.first = order.GroupRows(d.ByStart, len(d.Keys), d.Rows, deviceOf)
+		return d.Lanes[f.Lane(r)]
+	})
 	d.FirstStart = MaxTime
 	d.LastEnd = -MaxTime
-	for _, r := range d.Rows {
-		d.FirstStart, d.LastEnd = min(d.FirstStart, f.Start(r)), max(d.LastEnd, f.End(r))
+	for device := range d.Keys {
+		rows := d.Of(int32(device))
+		order.Rows(rows, f.Start, f.CompareStart)
+		for _, r := range rows {
+			d.FirstStart, d.LastEnd = min(d.FirstStart, f.Start(r)), max(d.LastEnd, f.End(r))
+		}
 	}
+	d.ByStart = append(slices.Grow(d.ByStart[:0], len(d.Rows)), d.Rows...)
+	order.Rows(d.ByStart, f.Start, f.CompareStart)
 }
 
 // decideSides makes operations without a stated side the host's if they are on its processor or on no device, their process

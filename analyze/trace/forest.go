@@ -58,6 +58,7 @@ type Forest struct {
 	Devices    Devices
 	Executions Executions
 	joined     map[int32]bool // local roots below other spans, true for a part of the request above
+	found      sync.Map       // functions for the results of Found, by type
 	families   []int32        // by path, the first one equal up to its number
 }
 

@@ -33,7 +33,7 @@ type candidate struct {
 }
 
 func newLinkSearch(f *Forest) *linkSearch {
-	s := &linkSearch{forest: f, order: f.Nesting(), owner: f.RequestOwners()}
+	s := &linkSearch{forest: f, order: f.Nesting(), owner: f.requestOwners()}
 	s.named = s.namedRequests()
 	s.place = make([]int32, f.Len()+len(f.Names.Stamps.Values))
 	s.most = max(minPassed, 4*f.Len())

@@ -56,6 +56,8 @@ type Names struct {
 	Collectives symbols.Table[CollectiveName]
 
 	recentLanes  symbols.Cache[laneTag, int32]
+	recentPaths  symbols.Cache[struct{}, int32]
+	recentTraces [256]int32 // by a byte of the id
 	recentThread struct {
 		text   string
 		number int32
@@ -103,6 +105,26 @@ func (d *Names) laneOf(e *op.Entry) int32 {
 func (d *Names) newLane(e *op.Entry) int32 {
 	_, host := device.Source(e)
 	return d.Lanes.ID(Lane{Device: device.Of(e), Stream: e.Stream, Service: e.Service, Host: host})
+}
+
+func (d *Names) traceOf(id op.TraceID) int32 {
+	recent := &d.recentTraces[id[0]]
+	if d.Traces.Values[*recent] != id {
+		*recent = d.Traces.ID(id)
+	}
+	return *recent
+}
+
+// pathOf returns the number of the path of a layer, 0 for a path without exactly one number.
+func (d *Names) pathOf(path string) int32 {
+	slot := d.recentPaths.Slot(path, 0)
+	if !slot.Holds(path, struct{}{}) {
+		slot.Set(path, struct{}{}, 0)
+		if from, to := numberIn(path); from < to {
+			slot.Value = d.Paths.ID(path)
+		}
+	}
+	return slot.Value
 }
 
 func (d *Names) stampOf(trace int32, name string, span op.SpanID) int32 {

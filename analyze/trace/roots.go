@@ -7,7 +7,11 @@ import (
 
 // RequestOwners returns the request of each row: its row; the number of rows plus its stamp if the request was not
 // read, or NoRow.
-func (f *Forest) RequestOwners() []int32 {
+func (f *Forest) RequestOwners() []int32 { return Found(f, (*Forest).requestOwners) }
+
+type owners []int32
+
+func (f *Forest) requestOwners() owners {
 	owner := noRows(f.Rows())
 	named := f.stampedSpans()
 	for r := range f.Tree.TopDown() {
@@ -80,6 +84,7 @@ func (f *Forest) JoinServices() {
 			f.built.Store(false)
 		}
 	}
+	f.found.Clear() // owners depend on what is joined
 	f.Build()
 }
 

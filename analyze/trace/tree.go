@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"math"
+	"math/bits"
+	"math/rand/v2"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -59,7 +62,7 @@ func (f *Forest) join(byTrace, first []int32) {
 			g++
 		}
 		end := g
-		j := &joiner{Forest: f, others: make(map[recordTimes]struct{})}
+		j := &joiner{Forest: f, others: make(map[recordTimes]struct{}), odd: rand.Uint64() | 1}
 		joiners = append(joiners, j)
 		group.Go(func() {
 			for t := from; t < end; t++ {
@@ -83,7 +86,10 @@ func (f *Forest) join(byTrace, first []int32) {
 
 type joiner struct {
 	*Forest
-	index map[uint64]int32 // the rows of the trace by span id
+	// rows has the rows of the trace in free places behind the hash of their ids. odd is random, so that no input can
+	// make many ids meet.
+	rows []int32
+	odd  uint64
 	// others holds the times of duplicates in the trace.
 	others map[recordTimes]struct{}
 
@@ -95,17 +101,21 @@ type duplicate struct{ row, original int32 }
 
 func (j *joiner) join(rows, links []int32) {
 	f := j.Forest
-	j.index = make(map[uint64]int32, len(rows))
+	places := 2 << bits.Len(uint(len(rows))) // at least twice as many as rows
+	j.rows = slices.Grow(j.rows[:0], places)[:places]
+	for i := range j.rows {
+		j.rows[i] = NoRow
+	}
 	clear(j.others)
 	for _, r := range rows {
 		id := f.Span(r)
 		if id == 0 {
 			continue
 		}
-		if original, found := j.index[id]; found {
-			j.markDuplicate(r, original)
+		if place := j.place(id); *place != NoRow {
+			j.markDuplicate(r, *place)
 		} else {
-			j.index[id] = r
+			*place = r
 		}
 	}
 	for _, r := range rows {
@@ -126,11 +136,15 @@ func (j *joiner) join(rows, links []int32) {
 	}
 }
 
-func (j *joiner) find(id uint64) int32 {
-	if r, found := j.index[id]; found {
-		return r
+func (j *joiner) find(id uint64) int32 { return *j.place(id) }
+
+// place returns the place of the row with an id, or a free one for it.
+func (j *joiner) place(id uint64) *int32 {
+	for i := id * j.odd >> (65 - bits.Len(uint(len(j.rows)))); ; i++ {
+		if p := &j.rows[i&uint64(len(j.rows)-1)]; *p == NoRow || j.Span(*p) == id {
+			return p
+		}
 	}
-	return NoRow
 }
 
 // recordTimes distinguishes records of one trace with the same ids.
@@ -217,7 +231,7 @@ func (f *Forest) linkChildren() {
 }
 
 func (f *Forest) collectRoots(byTrace, first []int32) {
-	f.Tree.Roots = f.Tree.Roots[:0]
+	f.Tree.Roots = slices.Grow(f.Tree.Roots[:0], f.Len()-len(f.Tree.kids))
 	for g := range len(first) - 1 {
 		n := len(f.Tree.Roots)
 		for _, r := range byTrace[first[g]:first[g+1]] {
@@ -254,6 +268,7 @@ func (f *Forest) Build() {
 		return
 	}
 	f.pack()
+	f.found.Clear()
 	for _, build := range []func(){
 		f.buildTree, f.buildSteps, f.buildLaunchers, f.buildGraphs, f.buildExecutions, f.buildPlaces,
 	} {
@@ -262,6 +277,17 @@ func (f *Forest) Build() {
 		}
 	}
 	f.built.Store(true)
+}
+
+// Found returns find(f), found once for all that ask for a T of f. They share it and must not change it.
+func Found[T any](f *Forest, find func(*Forest) T) T {
+	f.Build()
+	key := reflect.TypeFor[T]()
+	found, known := f.found.Load(key)
+	if !known {
+		found, _ = f.found.LoadOrStore(key, sync.OnceValue(func() T { return find(f) }))
+	}
+	return found.(func() T)()
 }
 
 // Structure builds f and returns its counts.

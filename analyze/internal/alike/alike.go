@@ -24,8 +24,8 @@ func Find(f *trace.Forest, names map[string]bool) map[string][]Calls {
 		wanted[i] = names[name]
 	}
 	byShape := make(map[trace.Likeness][]int32)
-	for r := range f.Rows() {
-		if !f.CountsInSums(r) || !wanted[f.Name(r)] || !f.IsDeviceSide(r) || !f.Has(r, trace.FlagStart) {
+	for _, r := range f.Devices.ByStart {
+		if !wanted[f.Name(r)] {
 			continue
 		}
 		if s := f.Likeness(r); s.FLOPs > 0 || s.Elements > 0 {
@@ -34,7 +34,6 @@ func Find(f *trace.Forest, names map[string]bool) map[string][]Calls {
 	}
 	all := make(map[string][]Calls)
 	for s, rows := range byShape {
-		slices.SortFunc(rows, f.CompareStart)
 		if c := callsOf(f, rows); len(c.Rest) > 0 {
 			name := f.Names.Operations.Values[s.Name]
 			all[name] = append(all[name], c)

@@ -3,6 +3,7 @@
 package drivers
 
 import (
+	"math"
 	"slices"
 
 	"github.com/optrace/optrace/analyze/collective"
@@ -18,12 +19,15 @@ const several = -1
 // and reduce together: then each has work of its own. Operations of a device have its thread, and so have spans with
 // work of no other device below them.
 func Of(f *trace.Forest, process []int32) (of []int32) {
-	rows := make(map[int32][]int32) // by process
 	reduces := reducing(f, process)
+	if reduces == nil {
+		return nil
+	}
+	rows := make([][]int32, len(reduces)) // by process
 	for _, r := range f.Devices.ByStart {
 		p := process[r]
 		switch {
-		case !reduces[p] || !f.IsDeviceSide(r) || !f.CountsInSums(r) || f.DeviceKey(r).IsNone():
+		case !reduces[p] || f.Devices.Keys[f.Device(r)].IsNone():
 		case f.Has(r, trace.FlagLaunch) || f.Thread(r) != 0:
 			reduces[p] = false
 		default:
@@ -31,9 +35,12 @@ func Of(f *trace.Forest, process []int32) (of []int32) {
 		}
 	}
 	for p, list := range rows {
+		if !reduces[p] {
+			continue
+		}
 		isCollective := func(r int32) bool { return f.Kind(r) == op.KindCollective }
-		o := Find(f, slices.DeleteFunc(slices.Clone(list), isCollective))
-		if !reduces[p] || 2*o.NS < o.Chance || o.Chance == 0 {
+		o := Find(f, slices.DeleteFunc(slices.Clone(list), isCollective), math.Inf(1))
+		if 2*o.NS < o.Chance || o.Chance == 0 {
 			continue
 		}
 		if of == nil {
@@ -57,12 +64,13 @@ func Of(f *trace.Forest, process []int32) (of []int32) {
 	return of
 }
 
-// reducing returns the processes with collectives of several of their devices, but for sends and receives.
-func reducing(f *trace.Forest, process []int32) map[int32]bool {
-	found := make(map[int32]bool)
+// reducing reports by process whether it has collectives of several devices, but for sends and receives. It returns nil
+// without any.
+func reducing(f *trace.Forest, process []int32) []bool {
 	if len(f.Devices.Keys) < 2 || len(f.Collectives) == 0 {
-		return found
+		return nil
 	}
+	found := make([]bool, slices.Max(process)+1)
 	for parts := range collective.FindJoins(f).All() {
 		name := f.Names.Collectives.Values[parts[0].Name].Name
 		for i := 1; i < len(parts) && !collective.IsSend(name) && !collective.IsReceive(name); i++ {
@@ -77,24 +85,22 @@ func reducing(f *trace.Forest, process []int32) map[int32]bool {
 // Overlap is the time, in ns, in which devices work at the same time, how long they would by chance, and the whole.
 type Overlap struct{ NS, Chance, WholeNS float64 }
 
-// Find returns the overlap of rows, by start.
-func Find(f *trace.Forest, rows []int32) Overlap {
+// Find returns the overlap of rows, by start, or a part of it beyond a limit.
+func Find(f *trace.Forest, rows []int32, limit float64) Overlap {
 	type device struct{ busy, end int64 }
-	devices := make(map[int32]*device)
+	devices := slices.Repeat([]device{{end: -trace.MaxTime}}, len(f.Devices.Keys))
 	var begin, end, sum, union int64
 	for _, r := range rows {
-		if f.Duration(r) == 0 {
+		took := f.Duration(r)
+		if took == 0 {
 			continue
 		}
-		from, to := f.Start(r), f.End(r)
-		if len(devices) == 0 {
+		from := f.Start(r)
+		to := from + took
+		if sum == 0 {
 			begin, end = from, from
 		}
-		d := devices[f.Device(r)]
-		if d == nil {
-			d = &device{end: begin}
-			devices[f.Device(r)] = d
-		}
+		d := &devices[f.Device(r)]
 		if own := to - max(from, d.end); own > 0 {
 			d.busy += own
 			sum += own
@@ -103,6 +109,8 @@ func Find(f *trace.Forest, rows []int32) Overlap {
 		if beyond := to - max(from, end); beyond > 0 {
 			union += beyond
 			end = to
+		} else if float64(sum-union) > limit {
+			break
 		}
 	}
 	chance := float64(sum) * float64(sum) // twice the products of the shares of two devices

@@ -57,11 +57,16 @@ func Rows(rows []int32, at func(r int32) int64, ties func(a, b int32) int) {
 			keys = append(keys, Key{at(r), r})
 		}
 		buffer = sortKeys(keys, buffer)
-		for i, k := range keys {
-			part[i] = k.Row
+		for tied := range RunsOf(keys, func(k *Key) int64 { return k.At }) {
+			for i, k := range tied {
+				part[i] = k.Row
+			}
+			if len(tied) > 1 {
+				slices.SortFunc(part[:len(tied)], ties)
+			}
+			part = part[len(tied):]
 		}
 	}
-	sortTies(rows, at, ties)
 }
 
 // partRows is about the number of rows that are sorted at a time. Tests sort fewer.
@@ -111,24 +116,37 @@ func sortTies(rows []int32, at func(r int32) int64, ties func(a, b int32) int) b
 	return true
 }
 
-// Keys sorts keys by At, keeping the order of equal keys. Operations are recorded almost in order of their starts.
-// Merging then only costs a few comparisons and the time for unsorted parts.
+// Keys sorts keys by At, keeping the order of equal keys. Operations are recorded almost in order of their starts, or
+// device by device. Merging sorted runs then only costs a few comparisons and the time for unsorted parts.
 func Keys(keys []Key) { sortKeys(keys, nil) }
 
 // sortKeys is Keys with a buffer. It returns the buffer for reuse.
 func sortKeys(keys, buffer []Key) []Key {
-	run := 16
-	for part := range slices.Chunk(keys, run) {
-		for i := 1; i < len(part); i++ {
-			for j := i; j > 0 && part[j].At < part[j-1].At; j-- {
-				part[j], part[j-1] = part[j-1], part[j]
+	const least = 16
+	ends := []int32{0} // of runs
+	for from := 0; from < len(keys); {
+		end := from + 1
+		for end < len(keys) && keys[end-1].At <= keys[end].At {
+			end++
+		}
+		for ; end < len(keys) && end < from+least; end++ {
+			for j := end; j > from && keys[j].At < keys[j-1].At; j-- {
+				keys[j], keys[j-1] = keys[j-1], keys[j]
 			}
 		}
+		ends = append(ends, int32(end))
+		from = end
 	}
-	for ; run < len(keys); run *= 2 {
-		for from := 0; from+run < len(keys); from += 2 * run {
-			buffer = merge(keys[from:min(from+2*run, len(keys))], run, buffer)
+	for len(ends) > 2 {
+		merged := ends[:1]
+		for i := 1; i < len(ends); i += 2 {
+			last := min(i+1, len(ends)-1)
+			if last > i {
+				buffer = merge(keys[ends[i-1]:ends[last]], int(ends[i]-ends[i-1]), buffer)
+			}
+			merged = append(merged, ends[last])
 		}
+		ends = merged
 	}
 	return buffer
 }

@@ -9,13 +9,16 @@ import (
 
 // Do calls the functions in at most GOMAXPROCS goroutines, in order, and returns after the last has returned. The
 // functions must be independent.
-func Do(functions ...func()) {
+func Do(functions ...func()) { Each(len(functions), func(i int) { functions[i]() }) }
+
+// Each is Do of n calls of do, with the numbers from 0.
+func Each(n int, do func(i int)) {
 	var next atomic.Int32
 	var group sync.WaitGroup
-	for range min(len(functions), runtime.GOMAXPROCS(0)) {
+	for range min(n, runtime.GOMAXPROCS(0)) {
 		group.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(functions); i = int(next.Add(1)) - 1 {
-				functions[i]()
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
 			}
 		})
 	}

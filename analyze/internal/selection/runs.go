@@ -53,7 +53,7 @@ func ElementwiseRun(f *trace.Forest) func(rows []int32) int {
 func runOf(f *trace.Forest, few int, is func(r int32) bool) func(rows []int32) int {
 	return func(rows []int32) int {
 		n := 0
-		for n < len(rows) && f.Step(rows[n]) == f.Step(rows[0]) && is(rows[n]) {
+		for n < len(rows) && is(rows[n]) && f.Step(rows[n]) == f.Step(rows[0]) {
 			n++
 		}
 		if n < few {

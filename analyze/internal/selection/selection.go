@@ -109,12 +109,16 @@ func (g *Recording) Find(text string) *Set {
 	for i := range spans {
 		spans[i] = f.Names.Spans.Values[i].Name == text
 	}
+	onDevice := false
 	for r := range f.Rows() {
 		isNamed := f.Name(r) == operation
 		if !f.Has(r, trace.FlagOp) {
 			isNamed = spans[f.Name(r)]
 		}
-		s.Add(r, isNamed && g.Has(r))
+		if isNamed && g.Has(r) {
+			s.Add(r, true)
+			onDevice = onDevice || f.IsDeviceSide(r)
+		}
 	}
 	for i := range f.Calls {
 		if f.Calls[i].Name == text {
@@ -122,12 +126,11 @@ func (g *Recording) Find(text string) *Set {
 			s.Count++
 		}
 	}
-	onDevice := false
-	for r := range f.Rows() {
-		onDevice = onDevice || s.Rows[r] && f.IsDeviceSide(r)
+	if onDevice {
+		return s
 	}
 	for r := range f.Rows() {
-		s.Add(r, !onDevice && g.Has(r) && f.IsDeviceSide(r) && f.LauncherName(r) == text)
+		s.Add(r, g.Has(r) && f.IsDeviceSide(r) && f.LauncherName(r) == text)
 	}
 	return s
 }

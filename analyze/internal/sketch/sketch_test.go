@@ -119,3 +119,19 @@ func TestFormIsChecked(t *testing.T) {
 		}
 	}
 }
+
+func TestMedianAgainstNearestRank(t *testing.T) {
+	cases.Seeds(t, 300, func(seed uint64, r *rand.Rand) {
+		values := make([]int64, 1+r.IntN(200))
+		most := 1 + r.Int64N(300) // few have many equal values
+		for i := range values {
+			values[i] = r.Int64N(most) - most/2
+		}
+		if r.IntN(3) == 0 {
+			slices.Sort(values)
+		}
+		before := slices.Clone(values)
+		check.Equal(t, fmt.Sprint("seed ", seed), nearestRank(values, 50), Median(values))
+		check.Equal(t, "values", before, values)
+	})
+}

@@ -1,7 +1,7 @@
 package executions
 
 import (
-	"slices"
+	"math"
 
 	"github.com/optrace/optrace/analyze/internal/drivers"
 	"github.com/optrace/optrace/analyze/trace"
@@ -15,8 +15,6 @@ func Alternate(f *trace.Forest, served int64) bool {
 		least   = 0.01 // of the whole at the same time, by chance
 		most    = 0.02 // of that
 	)
-	o := drivers.Find(f, slices.DeleteFunc(slices.Clone(f.Devices.ByStart), func(r int32) bool {
-		return !f.CountsInSums(r) || !f.IsDeviceSide(r)
-	}))
+	o := drivers.Find(f, f.Devices.ByStart, math.Inf(1))
 	return float64(served) >= several*o.WholeNS && o.Chance >= least*o.WholeNS && o.NS <= most*o.Chance && o.WholeNS > 0
 }

@@ -14,9 +14,6 @@ func BeforeCollectives(f *trace.Forest) (g Gaps) {
 	for _, rows := range f.Devices.All() {
 		longest, end := int64(0), int64(0)
 		for _, r := range rows {
-			if !f.CountsInSums(r) || !f.Has(r, trace.FlagStart) {
-				continue
-			}
 			if end > 0 {
 				longest = max(longest, f.Start(r)-end)
 			}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/serving"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/requests"
@@ -271,7 +270,7 @@ func WithinRequests(f *trace.Forest, above time.Duration) (g Gaps) {
 	ended := make([]int64, f.Len()) // of the operations before of the request, by row
 	first, last := make(map[int32]int64), make(map[int32]int64)
 	for _, r := range f.Devices.ByStart {
-		if of := owners[r]; of != trace.NoRow && int(of) < f.Len() && f.CountsInSums(r) && f.Has(r, trace.FlagStart) {
+		if of := owners[r]; of != trace.NoRow && int(of) < f.Len() {
 			ended[r] = last[of]
 			if last[of] == 0 {
 				first[of] = f.Start(r)
@@ -285,9 +284,6 @@ func WithinRequests(f *trace.Forest, above time.Duration) (g Gaps) {
 	for _, rows := range f.Devices.All() {
 		before, end := trace.NoRow, int64(0)
 		for _, r := range rows {
-			if !f.CountsInSums(r) || !f.Has(r, trace.FlagStart) {
-				continue
-			}
 			start, of := f.Start(r), owners[r]
 			from := max(end, ended[r])
 			isOne := before != trace.NoRow && of != trace.NoRow && int(of) < f.Len()
@@ -330,16 +326,14 @@ func WithinRequests(f *trace.Forest, above time.Duration) (g Gaps) {
 // Waited returns the time in which requests with operations of their own wait for devices that work for others.
 func Waited(f *trace.Forest) (ns int64) {
 	owners := f.RequestOwners()
-	busy := make(map[int32]*timeline.Times) // by device
+	busy := make([]timeline.Times, len(f.Devices.Keys)) // by device
 	for _, r := range f.Devices.ByStart {
-		if f.CountsInSums(r) && f.IsDeviceSide(r) {
-			order.At(busy, f.Device(r)).Add(f.Start(r), f.End(r))
-		}
+		busy[f.Device(r)].Add(f.Start(r), f.End(r))
 	}
 	ended := make(map[int32]int64) // the operation before of each request
 	for _, r := range f.Devices.ByStart {
 		of := owners[r]
-		if of == trace.NoRow || int(of) >= f.Len() || !f.CountsInSums(r) || !f.IsDeviceSide(r) {
+		if of == trace.NoRow || int(of) >= f.Len() {
 			continue
 		}
 		from := max(f.Start(of), ended[of])

@@ -141,7 +141,7 @@ func OwnTime(f *trace.Forest) map[int32]float64 {
 	first := make(map[int32]int32) // by device
 	for _, r := range f.Devices.ByStart {
 		of := owner[r]
-		if of == trace.NoRow || int(of) >= f.Len() || !f.CountsInSums(r) || !f.IsDeviceSide(r) {
+		if of == trace.NoRow || int(of) >= f.Len() {
 			continue
 		}
 		if _, known := first[f.Device(r)]; !known {

@@ -19,12 +19,9 @@ func Find(f *trace.Forest, operations []profile.Operation, maxChanges int) (chan
 	if f == nil {
 		return changes, 0, 0, 0
 	}
-	rows := slices.DeleteFunc(slices.Clone(f.Devices.ByStart), func(r int32) bool {
-		return !f.CountsInSums(r) || !f.IsDeviceSide(r)
-	})
 	gone, more := make(map[string]int64), make(map[string]int64) // a replay leaves the longest, and a kernel takes more
 	inTensors := int64(0)
-	for run := range selection.Runs(f, rows, selection.ElementwiseRun(f)) {
+	for run := range selection.Runs(f, f.Devices.ByStart, selection.ElementwiseRun(f)) {
 		fused, least, n := selection.Fused(f, run)
 		longest := slices.MaxFunc(run, func(a, b int32) int { return cmp.Compare(f.Duration(a), f.Duration(b)) })
 		for _, r := range run {
@@ -55,6 +52,9 @@ func Find(f *trace.Forest, operations []profile.Operation, maxChanges int) (chan
 
 // Gaps returns the time between the operations of repeated sequences, and the sequence with the longest gaps, or nil.
 func Gaps(all *sequences.Sequences) (gaps int64, most *sequences.Sequence) {
+	if all == nil {
+		return 0, nil
+	}
 	for i := range all.Rows {
 		s := &all.Rows[i]
 		gaps += s.GapNS

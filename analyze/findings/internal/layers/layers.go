@@ -3,8 +3,6 @@ package layers
 
 import (
 	"cmp"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -18,32 +16,35 @@ import (
 
 // Layer is an operation of one of several layers that are alike.
 type Layer struct {
-	Number      int64
-	Row         profile.Operation
-	Path, Phase string  // of a layer told by its path
-	Device      int32   // the number of the only device where it is slow, or AnyDevice
-	devices     int     // with enough calls
-	Factor      float64 // times the usual time of its like
-	Median      int64   // of the usual times of all, in ns
-	Like        int     // the number of others
+	Number, Count int64
+	Operation     string
+	Path, Phase   string  // of a layer told by its path
+	Device        int32   // the number of the only device where it is slow, or AnyDevice
+	Mean, Usual   float64 // times of a call in ns; first calls may take far longer than usual
+	Factor        float64 // times the usual time of its like
+	Median        int64   // of the usual times of all, in ns
+	Like          int     // the number of others
+
+	work    work
+	devices int // with enough calls
 }
+
+// work is the work of a call, as far as it is known.
+type work struct{ flops, elements int64 }
 
 // AnyDevice is the device of a layer that is slow on all devices.
 const AnyDevice = int32(-1)
 
-// Usual returns the usual time of a call in ns. First calls may take far longer.
-func (l *Layer) Usual() float64 { return cmp.Or(l.Row.P50NS.V, l.Row.MeanNS) }
-
 // Excess returns by how much all calls usually exceed the median, in ns.
-func (l *Layer) Excess() int64 { return int64(l.Usual()-float64(l.Median)) * l.Row.Count }
+func (l *Layer) Excess() int64 { return int64(l.Usual-float64(l.Median)) * l.Count }
 
 // Selects returns the selection of a replay. Names of kernels have commas, as templates do.
 func (l *Layer) Selects() string {
 	if l.Path == "" {
-		return l.Row.Operation
+		return l.Operation
 	}
 	value := func(text string) string { return strings.ReplaceAll(text, ",", "*") }
-	text := "operation=" + value(l.Row.Operation) + ",path=" + value(l.Path)
+	text := "operation=" + value(l.Operation) + ",path=" + value(l.Path)
 	if l.Phase != "" {
 		text += ",phase=" + value(l.Phase)
 	}
@@ -69,24 +70,33 @@ func Together(slow []Layer, most int) (all [][]Layer) {
 	return all
 }
 
+// family is what layers that are alike have in common.
+type family struct {
+	layer, operation, phase string
+	device                  int32
+}
+
 // Slower returns the operations of layers that take longer than those of the other layers: on all devices, or on some only.
 // f may be nil.
 func Slower(operations []profile.Operation, f *trace.Forest) (slow []Layer) {
-	families := make(map[string][]Layer)
-	var order []string
-	add := func(family string, l Layer) {
-		if families[family] == nil {
-			order = append(order, family)
+	families := make(map[family][]Layer)
+	var order []family
+	add := func(of family, l Layer) {
+		if families[of] == nil {
+			order = append(order, of)
 		}
-		families[family] = append(families[family], l)
+		families[of] = append(families[of], l)
 	}
 	for i := range operations {
 		o := &operations[i]
 		if o.Side != "" || o.Kind != op.KindCompute.String() || o.Count == 0 {
 			continue
 		}
-		if family, number, ok := trace.LayerOf(o.Operation); ok {
-			add(family, Layer{Number: number, Row: *o, Device: AnyDevice})
+		if name, number, ok := trace.LayerOf(o.Operation); ok {
+			add(family{layer: name}, Layer{
+				Number: number, Operation: o.Operation, Device: AnyDevice, Count: o.Count, Mean: o.MeanNS,
+				Usual: cmp.Or(o.P50NS.V, o.MeanNS), work: work{o.FLOPs / o.Count, o.Elements / o.Count},
+			})
 		}
 	}
 	ofPaths(f, add)
@@ -99,17 +109,20 @@ func Slower(operations []profile.Operation, f *trace.Forest) (slow []Layer) {
 		usual := make(map[work][]int64)
 		first, last := of[0].Number, of[0].Number
 		for i := range of {
-			w := workOf(&of[i].Row)
-			usual[w] = append(usual[w], int64(of[i].Usual()))
-			first, last = min(first, of[i].Number), max(last, of[i].Number)
+			l := &of[i]
+			usual[l.work] = append(usual[l.work], int64(l.Usual))
+			first, last = min(first, l.Number), max(last, l.Number)
 		}
 		if last-first >= 2*int64(len(of)) {
 			continue
 		}
+		medians := make(map[work]int64)
+		for w, like := range usual {
+			medians[w] = sketch.Median(like)
+		}
 		for _, l := range of {
-			like := usual[workOf(&l.Row)]
-			l.Median, l.Like = sketch.Median(like), len(like)-1
-			if l.Factor = l.Usual() / float64(l.Median); l.Factor >= slower && len(like) >= least {
+			l.Median, l.Like = medians[l.work], len(usual[l.work])-1
+			if l.Factor = l.Usual / float64(l.Median); l.Factor >= slower && l.Like >= least-1 {
 				slow = append(slow, l)
 			}
 		}
@@ -137,90 +150,112 @@ func onDevices(slow []Layer) []Layer {
 // place tells an operation of a layer.
 type place struct{ operation, path, phase string }
 
-func (l *Layer) place() place { return place{l.Row.Operation, l.Path, l.Phase} }
+func (l *Layer) place() place { return place{l.Operation, l.Path, l.Phase} }
 
 // ofPaths adds the operations of devices whose paths name a layer, of all devices and of each.
-func ofPaths(f *trace.Forest, add func(family string, l Layer)) {
+func ofPaths(f *trace.Forest, add func(of family, l Layer)) {
 	if f == nil || len(f.Names.Paths.Values) < 2 {
 		return
 	}
-	type placeOn struct{ name, path, phase, device int32 }
+	type place struct{ name, path, phase, device int32 }
 	var phases symbols.Names
 	var phaseOf []int32 // by mark
 	for _, m := range f.Names.Marks.Values {
 		phaseOf = append(phaseOf, phases.ID(m.Phase))
 	}
-	all := make(map[placeOn]*calls)
-	for _, r := range f.Devices.ByStart {
+	var places symbols.Table[place]
+	var sums []calls
+	of := slices.Repeat([]int32{trace.NoRow}, len(f.Devices.ByStart)) // the places
+	for i, r := range f.Devices.ByStart {
 		path := f.Path(r)
-		if path == 0 || !f.CountsInSums(r) || !f.IsDeviceSide(r) || f.Kind(r) != op.KindCompute {
+		if path == 0 || f.Kind(r) != op.KindCompute {
 			continue
 		}
-		c := order.At(all, placeOn{f.Name(r), path, phaseOf[f.Mark(r)], f.Device(r)})
+		of[i] = places.ID(place{f.Name(r), path, phaseOf[f.Mark(r)], f.Device(r)})
+		if int(of[i]) == len(sums) {
+			sums = append(sums, calls{})
+		}
+		c := &sums[of[i]]
+		c.n++
 		c.flops += f.Flops(r)
 		c.elements += f.Elements(r)
-		c.durations = append(c.durations, f.Duration(r))
 	}
-	devices := make(map[placeOn]int)
-	for _, at := range slices.Collect(maps.Keys(all)) {
-		c := all[at]
-		at.device = AnyDevice
-		order.At(all, at).add(c)
-		if len(c.durations) >= enough {
-			devices[at]++
-		}
-	}
-	for _, at := range slices.SortedFunc(maps.Keys(all), func(a, b placeOn) int {
+	sorted := order.Numbers(len(sums), func(x, y int32) int {
+		a, b := &places.Values[x], &places.Values[y]
 		byPhase := cmp.Compare(phases.Values[a.phase], phases.Values[b.phase])
 		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.path, b.path), byPhase, cmp.Compare(a.device, b.device))
-	}) {
-		whole := at
-		whole.device = AnyDevice
-		isLittle := at != whole && (devices[whole] < 2 || len(all[at].durations) < enough)
-		name, path, phase := f.Names.Operations.Values[at.name], f.Names.Paths.Values[at.path], phases.Values[at.phase]
-		family, number, isLayer := trace.LayerOf(path)
-		if !isLayer || isLittle {
+	})
+	all := 0
+	for _, p := range sorted {
+		sums[p].first = all
+		all += sums[p].n
+		sums[p].n = 0
+	}
+	durations := make([]int64, all)
+	for i, r := range f.Devices.ByStart {
+		if of[i] != trace.NoRow {
+			c := &sums[of[i]]
+			durations[c.first+c.n] = f.Duration(r)
+			c.n++
+		}
+	}
+	onAny := func(p *int32) place {
+		at := places.Values[*p]
+		at.device = AnyDevice
+		return at
+	}
+	for devices := range order.RunsOf(sorted, onAny) {
+		at := onAny(&devices[0])
+		path := f.Names.Paths.Values[at.path]
+		layer, number, isLayer := trace.LayerOf(path)
+		if !isLayer {
 			continue
 		}
-		l := Layer{Number: number, Row: all[at].operation(), Path: path, Phase: phase, Device: at.device, devices: devices[whole]}
-		l.Row.Operation = name
-		add(fmt.Sprint(name, " of ", family, " in ", phase, " on ", at.device), l)
+		l := Layer{
+			Number: number, Operation: f.Names.Operations.Values[at.name], Path: path, Phase: phases.Values[at.phase],
+			Device: AnyDevice,
+		}
+		together := calls{first: sums[devices[0]].first}
+		for _, d := range devices {
+			together.add(&sums[d])
+			if sums[d].n >= enough {
+				l.devices++
+			}
+		}
+		l.measure(&together, durations)
+		add(family{layer, l.Operation, l.Phase, l.Device}, l)
+		for _, d := range devices {
+			if l.devices > 1 && sums[d].n >= enough {
+				l.Device = places.Values[d].device
+				l.measure(&sums[d], durations)
+				add(family{layer, l.Operation, l.Phase, l.Device}, l)
+			}
+		}
 	}
 }
 
-// calls has the calls of an operation.
+// calls sums up calls, with their durations from a place on.
 type calls struct {
+	first, n        int
 	flops, elements int64
-	durations       []int64
 }
 
+// add adds calls whose durations follow.
 func (c *calls) add(o *calls) {
+	c.n += o.n
 	c.flops += o.flops
 	c.elements += o.elements
-	if c.durations == nil {
-		c.durations = slices.Clip(o.durations)
-		return
-	}
-	c.durations = append(c.durations, o.durations...)
 }
 
-// operation returns the figures that layers are compared by.
-func (c *calls) operation() (o profile.Operation) {
-	o.Count = int64(len(c.durations))
-	o.FLOPs = c.flops
-	o.Elements = c.elements
-	for _, ns := range c.durations {
-		o.SumNS += ns
+// measure sets the figures of calls.
+func (l *Layer) measure(c *calls, durations []int64) {
+	durations = durations[c.first : c.first+c.n]
+	ns := int64(0)
+	for _, took := range durations {
+		ns += took
 	}
-	o.MeanNS = float64(o.SumNS) / float64(o.Count)
-	o.P50NS = op.KnownFloat(float64(sketch.Median(c.durations)))
-	return o
-}
-
-// work is the work of a call, as far as it is known.
-type work struct{ flops, elements int64 }
-
-func workOf(o *profile.Operation) work {
-	n := max(1, o.Count)
-	return work{o.FLOPs / n, o.Elements / n}
+	l.Count = int64(c.n)
+	l.work = work{c.flops / l.Count, c.elements / l.Count}
+	l.Mean = float64(ns) / float64(l.Count)
+	l.Usual = cmp.Or(float64(sketch.Median(durations)), l.Mean)
 }

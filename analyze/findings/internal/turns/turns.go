@@ -3,6 +3,7 @@ package turns
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -39,7 +40,7 @@ func Find(f *trace.Forest) (t Turns, ok bool) {
 		return t, false
 	}
 	rows, names := alone(f, most)
-	o := drivers.Find(f, rows)
+	o := drivers.Find(f, rows, math.Inf(1))
 	if o.Chance < least*o.WholeNS || o.WholeNS == 0 {
 		return t, false
 	}
@@ -122,30 +123,39 @@ func reductions(f *trace.Forest) (starts []int64, independent bool) {
 // that keep the time together below a part of what chance has.
 func alone(f *trace.Forest, most float64) (rows []int32, names []string) {
 	const several, share = 32, 100 // names, and the least part of the time of one
-	byName := make(map[int32][]int32)
-	ns := make(map[int32]int64)
-	var all []int32
-	whole := int64(0)
+	compute := make([]int32, 0, len(f.Devices.ByStart))
 	for _, r := range f.Devices.ByStart {
-		if f.CountsInSums(r) && f.IsDeviceSide(r) && f.Kind(r) == op.KindCompute && !f.DeviceKey(r).IsNone() {
-			n := f.Name(r)
-			if byName[n] == nil {
-				all = append(all, n)
-			}
-			byName[n] = append(byName[n], r)
-			ns[n] += f.Duration(r)
-			whole += f.Duration(r)
+		if f.Kind(r) == op.KindCompute && !f.Devices.Keys[f.Device(r)].IsNone() {
+			compute = append(compute, r)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b int32) int { return cmp.Compare(ns[b], ns[a]) })
+	ns := make([]int64, len(f.Names.Operations.Values)) // by name
+	byName, first := order.GroupRows(compute, len(ns), nil, func(i int32) int32 { return f.Name(compute[i]) })
+	for _, r := range compute {
+		ns[f.Name(r)] += f.Duration(r)
+	}
+	whole := sum(ns)
+	alone := int64(0) // of rows
+	all := order.Numbers(len(ns), func(a, b int32) int {
+		if d := cmp.Compare(ns[b], ns[a]); d != 0 || ns[a] == 0 {
+			return d
+		}
+		return f.CompareStart(byName[first[a]], byName[first[b]])
+	})
 	for _, n := range all[:min(len(all), several)] {
-		if ns[n]*share < whole {
+		if ns[n] == 0 || ns[n]*share < whole {
 			break
 		}
-		with := append(slices.Clone(rows), byName[n]...)
-		order.Rows(with, f.Start, f.CompareStart)
-		if o := drivers.Find(f, with); o.NS <= most*o.Chance {
+		with := byName[first[n]:first[n+1]]
+		if rows != nil {
+			with = slices.Concat(rows, with)
+			order.Rows(with, f.Start, f.CompareStart)
+		}
+		took := float64(alone + ns[n])
+		chance := took * took / 2 / float64(max(1, f.Start(with[len(with)-1])-f.Start(with[0]))) // at most
+		if o := drivers.Find(f, with, most*chance); o.NS <= most*min(chance, o.Chance) {
 			rows = with
+			alone += ns[n]
 			names = append(names, f.Names.Operations.Values[n])
 		}
 	}
