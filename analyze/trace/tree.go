@@ -231,7 +231,7 @@ func (f *Forest) linkChildren() {
 }
 
 func (f *Forest) collectRoots(byTrace, first []int32) {
-	f.Tree.Roots = slices.Grow(f.Tree.Roots[:0], f.Len()-len(f.Tree.kids))
+	f.Tree.Roots = f.Tree.Roots[:0]
 	for g := range len(first) - 1 {
 		n := len(f.Tree.Roots)
 		for _, r := range byTrace[first[g]:first[g+1]] {
