@@ -11,7 +11,7 @@ import (
 )
 
 // Transfers from engine to engine are told from copies in front of the first execution, from waits, and from spans
-// around all executions.
+// around all executions. A span that is read twice counts once.
 func TestHandOvers(t *testing.T) {
 	f := trace.New()
 	for i := range int64(6) {
@@ -25,6 +25,7 @@ func TestHandOvers(t *testing.T) {
 		step(21, "decode", 80, 90)
 		tracetest.AddTo(f, tracetest.SpanAt("POST", 1, 0, at, at+95).In(in),
 			tracetest.SpanAt("generate", 2, 1, at+12, at+95).In(in),
+			tracetest.SpanAt("send", 3, 1, at+32, at+60).In(in),
 			tracetest.SpanAt("send", 3, 1, at+32, at+60).In(in),
 			tracetest.SpanAt("queue", 4, 1, at+60, at+80).In(in),
 			tracetest.OpAt("upload", 5, 1, at, at+9).In(in).As(op.KindMemory).Writing(8),

@@ -81,7 +81,7 @@ func HandOvers(f *trace.Forest) []HandOver {
 		isSpan := !f.Has(r, trace.FlagOp)
 		isPart := f.CountsInSums(r) && f.IsDeviceSide(r)
 		if isSpan {
-			isPart = r != owner[r] && len(f.Tree.Children(r)) == 0 && !requests.IsWait(f.RowName(r))
+			isPart = r != owner[r] && !f.Has(r, trace.FlagDuplicate) && len(f.Tree.Children(r)) == 0 && !requests.IsWait(f.RowName(r))
 		}
 		if !isPart || !f.Has(r, trace.FlagStart) {
 			continue

@@ -221,7 +221,8 @@ func Ranges(f *trace.Forest, class func(name string) bool) (all []Range) {
 		if !f.Has(r, trace.FlagOp) {
 			named = is[1]
 		}
-		if named[f.Name(r)] && f.Has(r, trace.FlagStart) && !f.IsDeviceSide(r) {
+		isPlaced := f.Flags(r)&(trace.FlagStart|trace.FlagRepeat) == trace.FlagStart
+		if named[f.Name(r)] && isPlaced && !f.IsDeviceSide(r) {
 			all = append(all, Range{f.RowName(r), rankOf(r), f.Start(r), f.End(r)})
 		}
 	}
