@@ -2,7 +2,6 @@ package findings
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -37,54 +36,6 @@ func (l *list) perRound(n int64) string {
 		return ""
 	}
 	return fmt.Sprintf(" (%s a step)", units.Count(n/rounds))
-}
-
-// loaders finds reading of the input by the host while the devices are idle.
-func (l *list) loaders() (all []candidate) {
-	if l.Forest == nil {
-		return nil
-	}
-	type loader struct {
-		n, all int64
-		times  map[op.Int][][2]int64 // by rank
-	}
-	f := l.Forest
-	found := make(map[string]*loader)
-	for _, h := range hostcalls.Ranges(f, attrkey.IsInput) {
-		x := found[h.Name]
-		if x == nil {
-			x = &loader{times: make(map[op.Int][][2]int64)}
-			found[h.Name] = x
-		}
-		x.n++
-		x.all += h.End - h.Start
-		x.times[h.Rank] = append(x.times[h.Rank], [2]int64{h.Start, h.End})
-	}
-	for _, name := range slices.Sorted(maps.Keys(found)) {
-		x := found[name]
-		ns := timeline.IdleWithin(f, x.times) / l.devicesNum
-		if !l.enough(ns) {
-			continue
-		}
-		n := x.n / int64(len(x.times))
-		each := units.Duration(x.all/x.n) + " each"
-		for rank, spans := range x.times { // one may have most of it
-			sum := int64(0)
-			for _, at := range spans {
-				sum += at[1] - at[0]
-			}
-			if len(x.times) > 1 && 2*sum >= x.all {
-				each = fmt.Sprintf("%s each on rank %s", units.Duration(sum/int64(len(spans))), rank)
-			}
-		}
-		text := says(HostGap, Where{Section: "idle", Operation: name},
-			"The device waits %s for input: %s runs %s%s, %s.", l.part(ns), l.named(name),
-			units.Plural(n, "time"), l.perRound(n), each)
-		text.Evidence = []Evidence{about("range", name), times("calls", n), lasts("idle meanwhile", ns)}
-		text.Try = "load in parallel with the device: more workers (num_workers), prefetch, pinned memory"
-		all = append(all, candidate{Finding: text, changes: change(replay.Remove, name), atMost: true})
-	}
-	return all
 }
 
 // isOperator reports whether a name is an operator of a framework, such as aten::add. Most launch the work of the device.
@@ -375,7 +326,7 @@ func (l *list) unrecorded(named map[string]bool) []candidate {
 		runs = "no operation"
 	}
 	each := units.Duration(most/place.Count) + " each"
-	if longer := int64(2); place.MaxNS*place.Count >= longer*most && place.Count > 1 {
+	if isWhole := 10*most >= 9*place.SumNS; isWhole && place.Count > 1 && place.MaxNS*place.Count >= 2*most {
 		each += " and up to " + units.Duration(place.MaxNS)
 	}
 	text := fmt.Sprintf("The device is idle %s%s while the host runs %s%s", l.part(ns), between, runs, of)

@@ -28,7 +28,7 @@ func (l *list) longPrompts() []candidate {
 	if len(weights) == 0 {
 		kind, has, unit = "request", "a first step of", "ns"
 		amount = func(w float64) string { return units.Duration(int64(w)) }
-		if weights = executions.FirstTime(l.Forest); l.isOfTurns() {
+		if weights = executions.FirstTime(l.Forest); l.isOfTurns() { // without shared executions
 			weights, has = executions.OwnTime(l.Forest), "work of"
 		}
 	}

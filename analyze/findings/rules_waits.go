@@ -1,6 +1,8 @@
 package findings
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -8,6 +10,7 @@ import (
 	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/replay"
+	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
@@ -170,4 +173,52 @@ func (l *list) allocator() []candidate {
 		f.Try = "keep the memory for the next round, or take it from a pool (cudaMallocAsync)"
 	}
 	return []candidate{{Finding: f, changes: changes}}
+}
+
+// loaders finds reading of the input by the host while the devices are idle.
+func (l *list) loaders() (all []candidate) {
+	if l.Forest == nil {
+		return nil
+	}
+	type loader struct {
+		n, all int64
+		times  map[op.Int][][2]int64 // by rank
+	}
+	f := l.Forest
+	found := make(map[string]*loader)
+	for _, h := range hostcalls.Ranges(f, attrkey.IsInput) {
+		x := found[h.Name]
+		if x == nil {
+			x = &loader{times: make(map[op.Int][][2]int64)}
+			found[h.Name] = x
+		}
+		x.n++
+		x.all += h.End - h.Start
+		x.times[h.Rank] = append(x.times[h.Rank], [2]int64{h.Start, h.End})
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		x := found[name]
+		ns := timeline.IdleWithin(f, x.times) / l.devicesNum
+		if !l.enough(ns) {
+			continue
+		}
+		n := x.n / int64(len(x.times))
+		each := units.Duration(x.all/x.n) + " each"
+		for rank, spans := range x.times { // one may have most of it
+			sum := int64(0)
+			for _, at := range spans {
+				sum += at[1] - at[0]
+			}
+			if rank.Known && len(x.times) > 1 && 2*sum >= x.all {
+				each = fmt.Sprintf("%s each on rank %s", units.Duration(sum/int64(len(spans))), rank)
+			}
+		}
+		text := says(HostGap, Where{Section: "idle", Operation: name},
+			"The device waits %s for input: %s runs %s%s, %s.", l.part(ns), l.named(name),
+			units.Plural(n, "time"), l.perRound(n), each)
+		text.Evidence = []Evidence{about("range", name), times("calls", n), lasts("idle meanwhile", ns)}
+		text.Try = "load in parallel with the device: more workers (num_workers), prefetch, pinned memory"
+		all = append(all, candidate{Finding: text, changes: change(replay.Remove, name), atMost: true})
+	}
+	return all
 }
