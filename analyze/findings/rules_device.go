@@ -369,56 +369,98 @@ func (l *list) findElementwise() []candidate {
 	return []candidate{c}
 }
 
-// rooflines finds operations below half of their peak.
+// rooflines finds calls below half of their peak: arithmetic in one finding, operations bound by memory apart.
 func (l *list) rooflines() (all []candidate) {
-	for i := range l.Operations {
-		o := &l.Operations[i]
-		all = append(all, l.roofline("operations", o.Operation, o.Roofline)...)
+	const near = 0.5
+	var slow []selection.Reach
+	likes := make(map[string]float64)
+	if l.Forest != nil {
+		slow, likes = selection.Reaches(l.Forest, near)
+		for i := range l.Operators.Rows {
+			r := reachOf(l.Operators.Rows[i].Operator, l.Operators.Rows[i].Roofline, near)
+			isOf := func(s selection.Reach) bool { return s.Name == r.Name }
+			at := slices.IndexFunc(slow, isOf)
+			if r.Slow == 0 || at >= 0 && slow[at].All >= r.All {
+				continue
+			}
+			slow = slices.DeleteFunc(slow, isOf) // kernels of unknown work
+			r.IsOperator = true
+			factor := float64(r.LeastNS) / float64(r.NS) / cmp.Or(likes[r.Bound], 1)
+			c := l.roofline(r)
+			c.changes = []replay.Change{{Kind: replay.Scale, Select: "operator=" + r.Name, Factor: factor}}
+			all = append(all, c)
+		}
+	} else {
+		for i := range l.Operations {
+			slow = append(slow, reachOf(l.Operations[i].Operation, l.Operations[i].Roofline, near))
+		}
 	}
-	for i := range l.Operators.Rows {
-		o := &l.Operators.Rows[i]
-		all = append(all, l.roofline("operators", o.Operator, o.Roofline)...)
+	slow = slices.DeleteFunc(slow, func(r selection.Reach) bool { return r.Slow == 0 })
+	for len(slow) > 0 {
+		n := 1
+		for n < min(len(slow), maxChanges) && slow[0].Bound == work.BoundCompute && slow[n].Bound == work.BoundCompute {
+			n++
+		}
+		c := l.roofline(slow[:n]...)
+		var peak replay.Saving
+		switch like := likes[slow[0].Bound]; {
+		case l.Replay == nil:
+			c.changes = nil
+			c.saving.NS = min(c.most, l.busyNS()/max(1, int64(len(l.Extent.Devices))))
+		case like > 0 && l.replay(&peak, c.changes):
+			c.changes = slices.Clone(c.changes)
+			for i := range c.changes {
+				c.changes[i].Factor = like
+			}
+			if l.replay(&c.saving, c.changes) {
+				c.saving.HighNS = max(c.saving.HighNS, peak.HighNS)
+			}
+		}
+		all = append(all, c)
+		slow = slow[n:]
 	}
 	return all
 }
 
-func (l *list) roofline(section, name string, r *work.Roofline) []candidate {
-	const near = 0.5
-	if r == nil || !r.Share.Known || r.Share.V >= near {
-		return nil
+// reachOf returns what all calls of an operation reach, slow below a share.
+func reachOf(name string, r *work.Roofline, least float64) selection.Reach {
+	if r == nil || !r.Share.Known || r.Share.V >= least {
+		return selection.Reach{Name: name}
 	}
-	ns, bound, share := r.SumNS, int64(r.BoundNS), r.Share.V
-	if usual, least := selection.Usual(l.Forest, section == "operators", name); least > 0 { // slow calls have another cause
-		ns, bound, share = usual, least, float64(least)/float64(usual)
+	return selection.Reach{Name: name, Bound: r.Bound, All: r.Count, Slow: r.Count, NS: r.SumNS, LeastNS: int64(r.BoundNS)}
+}
+
+// roofline returns the change that brings slow calls to the peak.
+func (l *list) roofline(slow ...selection.Reach) candidate {
+	const fewNames = 3
+	var all selection.Reach
+	var names []string
+	var changes []replay.Change
+	for _, r := range slow {
+		all.All += r.All
+		all.Slow += r.Slow
+		all.NS += r.NS
+		all.LeastNS += r.LeastNS
+		names = append(names, l.named(r.Name))
+		changes = append(changes, replay.Change{Kind: replay.Roofline, Select: r.Name})
 	}
-	if share >= near {
-		return nil
+	where := Where{Section: "operations", Operation: slow[0].Name}
+	if slow[0].IsOperator {
+		where.Section = "operators"
 	}
-	f := says(Roofline, Where{Section: section, Operation: name},
-		"%s reaches %s of what its device can do, bound by %s.", l.named(name), units.Percent(share), r.Bound)
-	f.Evidence = []Evidence{lasts("time", ns), lasts("least time by the peaks", bound)}
+	reach, in := " reach ", ""
+	if n := len(names); n == 1 {
+		reach = " reaches "
+	} else if n > fewNames {
+		names = append(names[:fewNames-1], units.Plural(int64(n-fewNames+1), "other operation"))
+	}
+	if all.Slow < all.All {
+		in = " in " + units.Count(all.Slow) + " of " + units.Plural(all.All, "call")
+	}
+	f := says(Roofline, where, "%s%s%s of what the device can do%s, bound by %s.", strings.Join(names, ", "), reach,
+		units.Percent(float64(all.LeastNS)/float64(all.NS)), in, slow[0].Bound)
+	f.Evidence = []Evidence{times("calls", all.Slow), lasts("time", all.NS), lasts("least time by the peaks", all.LeastNS)}
 	f.Try = "larger shapes, another layout or type, a fused kernel"
-	most := (ns - bound) / max(1, int64(len(l.Extent.Devices)))
-	c := candidate{Finding: f, changes: change(replay.Roofline, name), most: most, atMost: true, isGeneral: true}
-	var peak replay.Saving
-	if section == "operators" && l.Replay != nil && (!l.replay(&peak, c.changes) || 2*peak.NS < most) {
-		// kernels of unknown work
-		c.changes = []replay.Change{{Kind: replay.Scale, Select: "operator=" + name, Factor: r.Share.V}}
-	}
-	switch like := selection.ShareOfPeak(l.Forest, r.Bound, near); {
-	case like > 0 && l.replay(&peak, c.changes):
-		kind, _, _ := strings.Cut(l.Extent.Devices[0].DeviceID, ":")
-		of := "device=" + kind + "*," + strings.TrimSuffix(section, "s") + "=" + name
-		if strings.Contains(name, ",") { // as kernels have; operators have none
-			of = name
-		}
-		c.changes = []replay.Change{{Kind: replay.Scale, Select: of, Factor: r.Share.V / like}}
-		if l.replay(&c.saving, c.changes) {
-			c.saving.HighNS = max(c.saving.HighNS, peak.HighNS)
-		}
-	case l.Replay == nil:
-		c.changes = nil
-		c.saving = replay.Saving{NS: min(most, l.busyNS()/max(1, int64(len(l.Extent.Devices))))}
-	}
-	return []candidate{c}
+	most := all.Excess() / max(1, int64(len(l.Extent.Devices)))
+	return candidate{Finding: f, changes: changes, most: most, atMost: true, isGeneral: true}
 }

@@ -96,6 +96,33 @@ func (r *run) call(name string, ns int64) {
 	r.at += ns
 }
 
+// Products of one shape that are far from the peak, forward and backward, are one change: to the share that other shapes reach.
+// Their FLOPs and bytes are equal to the others', their outputs are not recorded.
+func TestSlowShapesAreOneChange(t *testing.T) {
+	const ns, slow, n = 100_000, 600_000, 20 // at 0.55 and 0.09 of the peak
+	fast := [][]op.Shape{{{8192, 1024}, {1024, 1024}}, {{1024, 8192}, {8192, 1024}}}
+	far := [][]op.Shape{{{1024, 1024}, {1024, 8192}}, {{8192, 1024}, {1024, 1024}, {1024}}}
+	var r run
+	product := func(by string, ns int64, shapes []op.Shape) {
+		e := r.launch(by, "gemm", op.KindCompute, ns)
+		e.InputShapes, e.DType, e.FLOPs = shapes, op.BF16, op.Known(int64(2*8192*1024*1024))
+	}
+	for range n {
+		product("aten::addmm", ns, fast[0])
+		product("aten::addmm", slow, far[0])
+		product("aten::mm", ns, fast[1])
+		product("aten::mm", slow, far[1])
+	}
+	found := foundOn(t, "nvidia-a100-sxm-80gb", r.records...)
+	if len(found) != 2 || found[1].Rule != "roofline" {
+		t.Fatalf("found %v", found)
+	}
+	check.Equal(t, "", "aten::addmm, aten::mm reach 9.2 % of what the device can do in 40 of 80 calls, bound by compute.", found[1].Text)
+	if saved, want := found[1].SavedNS.V, int64(2*n*(slow-ns)); saved < want*99/100 || saved > want*101/100 {
+		t.Errorf("saves %d ns, want %d", saved, want)
+	}
+}
+
 // A change of some calls comes before the general one of all calls of the operation.
 func TestSlowCallsComeBeforeTheRoofline(t *testing.T) {
 	var r run

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/optrace/optrace/analyze/internal/backward"
@@ -66,7 +67,7 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 		g.limit(s, v, func(r int32, ns int64) int64 {
 			const perNS = 1000 // ps
 			if bound := g.forest.Work(r).Bound; bound != 0 {
-				return min(ns, max(bound, -bound)/perNS)
+				return min(ns, int64(float64(max(bound, -bound)/perNS)/cmp.Or(c.Factor, 1)))
 			}
 			return ns
 		})

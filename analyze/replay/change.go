@@ -23,7 +23,7 @@ const (
 	// Typical shortens each call to the median of its like: the same [trace.Likeness], in its layer if this has enough
 	// calls.
 	Typical Kind = "typical"
-	// Roofline shortens each call to its bound by the device's peaks.
+	// Roofline shortens each call to its bound by the device's peaks, or written roofline=0.7 to the time at a share of them.
 	Roofline Kind = "roofline"
 	// Rate shortens each call to its bytes at Factor bytes per second.
 	Rate Kind = "rate"
@@ -68,8 +68,8 @@ const EvenRequests = "requests"
 type Change struct {
 	Kind   Kind   `json:"change"`
 	Select string `json:"select"`
-	// Factor is that of Scale and Host, bytes per second of Rate, tokens of Chunk, the number of Replicas or Parts, or ns of
-	// Window.
+	// Factor is that of Scale and Host, bytes per second of Rate, tokens of Chunk, the number of Replicas or Parts, ns of
+	// Window, or the share of the peak of Roofline, 0 for 1.
 	Factor float64 `json:"factor,omitzero"`
 }
 
@@ -94,12 +94,16 @@ func (c Change) String() string {
 		return fmt.Sprintf("rate=%gGB/s %s", c.Factor/1e9, c.Select)
 	case Parts:
 		return fmt.Sprintf("parts=%g %s", c.Factor, c.Select)
+	case Roofline:
+		if c.Factor != 0 {
+			return fmt.Sprintf("roofline=%g %s", c.Factor, c.Select)
+		}
 	}
 	return string(c.Kind) + " " + c.Select
 }
 
 var errWhat = errors.New("a change is WHAT SELECT, such as \"0.5x matmul\"; WHAT is a factor such as 0.5x, remove, " +
-	"typical, roofline, rate=25GB/s, overlap, parts=8, nowait, balance, fuse, host, pauses, warm, early, chunk=64, " +
+	"typical, roofline=0.7, rate=25GB/s, overlap, parts=8, nowait, balance, fuse, host, pauses, warm, early, chunk=64, " +
 	"replicas=2, window=2ms or without")
 
 // Runs of operations of a stream, for [Fuse].
@@ -119,6 +123,7 @@ func Parse(text string) (c Change, err error) {
 	engines, isReplicas := strings.CutPrefix(what, "replicas=")
 	window, isWindow := strings.CutPrefix(what, "window=")
 	parts, isParts := strings.CutPrefix(what, "parts=")
+	share, isShare := strings.CutPrefix(what, "roofline=")
 	switch {
 	case isWindow:
 		c.Kind = Window
@@ -131,6 +136,11 @@ func Parse(text string) (c Change, err error) {
 	case isRate:
 		c.Kind = Rate
 		c.Factor, err = units.ParseRate(rate)
+	case isShare:
+		c.Kind = Roofline
+		if c.Factor, err = strconv.ParseFloat(share, 64); err != nil || !(c.Factor > 0 && c.Factor <= 1) {
+			err = fmt.Errorf("%q is no share of the peak above 0 and up to 1, such as roofline=0.7", text)
+		}
 	case isParts:
 		c.Kind = Parts
 		n, notNumber := strconv.Atoi(parts)

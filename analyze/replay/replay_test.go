@@ -168,6 +168,8 @@ func TestParse(t *testing.T) {
 		"replicas=2":                  {Kind: replay.Replicas, Factor: 2},
 		"balance device=cuda:*":       {Kind: replay.Balance, Select: "device=cuda:*"},
 		"parts=8 kind=collective":     {Kind: replay.Parts, Select: "kind=collective", Factor: 8},
+		"roofline matmul":             {Kind: replay.Roofline, Select: "matmul"},
+		"roofline=0.7 matmul":         {Kind: replay.Roofline, Select: "matmul", Factor: 0.7},
 	} {
 		got := parse(t, text)
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -180,7 +182,7 @@ func TestParse(t *testing.T) {
 	for _, text := range []string{
 		"", "matmul", "0.5 matmul", "remove", "-1x matmul", "rate=fast copy", "host", "without 7", "fuse matmul", "NaNx matmul",
 		"chunk=0", "chunk=64 matmul", "chunk 64", "replicas=1", "replicas=1.5", "replicas=2 mlp",
-		"parts=1 all_reduce", "parts=x all_reduce", "parts=8",
+		"parts=1 all_reduce", "parts=x all_reduce", "parts=8", "roofline=0 matmul", "roofline=1.1 matmul", "roofline=x matmul",
 	} {
 		if c, err := replay.Parse(text); err == nil {
 			t.Errorf("%q is read as %v", text, c)

@@ -254,7 +254,7 @@ func (r *Result) bounds(recorded, replayed int64, spread float64) (low, high int
 	}
 	width := int64(share*float64(recorded) + (spread+r.Unexplained)*saved)
 	low = max(0, replayed-width)
-	if !slices.ContainsFunc(r.Changes, func(c Applied) bool { return c.Kind != Roofline }) { // the peaks are reached
+	if !slices.ContainsFunc(r.Changes, func(c Applied) bool { return c.Kind != Roofline || c.Factor != 0 }) { // the peaks are reached
 		low = max(low, replayed-int64(share*float64(recorded)))
 	}
 	return low, replayed + width

@@ -57,6 +57,19 @@ func (f *Forest) AddCall(c *op.Entry) {
 	f.Calls = append(f.Calls, call)
 }
 
+// formOf returns a number below 0 for shapes, in two bytes.
+func formOf(shapes []op.Shape) int64 {
+	const offset, prime = 14695981039346656037, 1099511628211 // of the hash FNV-1
+	hash := uint64(offset)
+	for _, s := range shapes {
+		hash = hash*prime ^ uint64(len(s))
+		for _, d := range s {
+			hash = hash*prime ^ uint64(d)
+		}
+	}
+	return -1 - int64(hash>>49)
+}
+
 // AddOp adds an operation and its work.
 func (f *Forest) AddOp(e *op.Entry, w work.Work) {
 	var r row
@@ -72,6 +85,9 @@ func (f *Forest) AddOp(e *op.Entry, w work.Work) {
 	v[colKind] = int64(e.Kind)
 	v[colMemory] = e.MemoryBytes.V
 	v[colElements] = e.OutputElements.V
+	if w.Flops > 0 && !e.OutputElements.Known {
+		v[colElements] = formOf(e.InputShapes)
+	}
 	v[colFLOPs] = w.Flops
 	v[colBound] = w.Bound
 	if w.Moved() {

@@ -60,7 +60,7 @@ const (
 	colStep
 	colMemory   // bytes
 	colLaunch   // Unix ns
-	colElements // of the output
+	colElements // of the output, or below 0 for the shapes of a product with an unknown one
 	colFLOPs
 	colMoved  // the complement of the bytes, 0 for unknown
 	colBound  // ps, negative if memory decides, 0 for unknown
@@ -224,7 +224,7 @@ func (c *columns) FewThreads(r int32) int64 { return c.number(r, colThreads) }
 func (c *columns) Launched(r int32) int64 { return c.Launch(r) + min(c.number(r, colCall), MaxTime) }
 
 // Elements returns the number of elements in the output of row r.
-func (c *columns) Elements(r int32) int64 { return c.number(r, colElements) }
+func (c *columns) Elements(r int32) int64 { return max(0, c.number(r, colElements)) }
 
 // Flops returns the FLOPs of row r, 0 if unknown.
 func (c *columns) Flops(r int32) int64 { return c.number(r, colFLOPs) }

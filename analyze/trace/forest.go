@@ -252,12 +252,12 @@ func (f *Forest) Work(r int32) work.Work {
 type Likeness struct {
 	Name                   int32 // into Names.Operations
 	Place                  int32 // see [Forest.PlaceInLayer], 0 if the FLOPs are known
-	FLOPs, Elements, Bytes int64 // Bytes are moved
+	FLOPs, Elements, Bytes int64 // Bytes are moved; Elements are below 0 for shapes with an unknown output
 }
 
 // Likeness returns the likeness of row r.
 func (f *Forest) Likeness(r int32) Likeness {
-	of := Likeness{f.Name(r), 0, f.Flops(r), f.Elements(r), f.Work(r).Bytes}
+	of := Likeness{f.Name(r), 0, f.Flops(r), f.number(r, colElements), f.Work(r).Bytes}
 	if of.FLOPs <= 0 {
 		of.Place = f.PlaceInLayer(r)
 	}

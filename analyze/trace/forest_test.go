@@ -18,6 +18,7 @@ import (
 	"github.com/optrace/optrace/analyze/steps"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
@@ -161,4 +162,19 @@ func TestLikenessOfOperationsWithoutFLOPs(t *testing.T) {
 		check.Equal(t, fmt.Sprint("row ", i, " is like row 0"), like, f.Likeness(int32(i)) == f.Likeness(0))
 	}
 	check.Equal(t, "known FLOPs", f.Likeness(3), f.Likeness(4))
+}
+
+// Products of other shapes are not alike, even with equal FLOPs and bytes, or with unknown outputs.
+func TestLikenessOfProducts(t *testing.T) {
+	f := trace.New()
+	for i, shapes := range [][]op.Shape{{{64, 8}, {8, 16}}, {{64, 8}, {8, 16}}, {{16, 8}, {8, 64}}, {{8, 64}, {64, 16}}} {
+		e := tracetest.OpAt("matmul", uint64(i+1), 0, int64(i), int64(i+1)).Entry()
+		e.InputShapes = shapes
+		f.AddOp(e, work.Work{Flops: 2 * 64 * 8 * 16})
+	}
+	f.Build()
+	for i, like := range []bool{true, true, false, false} {
+		check.Equal(t, fmt.Sprint("row ", i, " is like row 0"), like, f.Likeness(int32(i)) == f.Likeness(0))
+	}
+	check.Equal(t, "elements of an unknown output", int64(0), f.Elements(0))
 }

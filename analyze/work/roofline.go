@@ -43,9 +43,9 @@ type Bounds struct {
 	MemoryPS     wide.Sum `json:"memory_ps,omitzero"`     // if bytes take longer
 }
 
-// Add adds the least time of work with duration d, if known.
+// Add adds the least time of work with duration d, if known with its bytes.
 func (s *Bounds) Add(w *Work, d int64) {
-	if w.Bound == 0 {
+	if w.Bound == 0 || !w.Moved() {
 		return
 	}
 	s.Count++

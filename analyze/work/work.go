@@ -1,6 +1,7 @@
 package work
 
 import (
+	"cmp"
 	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/peaks"
@@ -31,7 +32,8 @@ type Figures struct {
 // Work is the work of one entry. The zero value is unknown.
 type Work struct {
 	Flops, Bytes int64
-	// Bound is the least time by the peaks of the device, in picoseconds: negative if memory decides, 0 if unknown.
+	// Bound is the least time by the peaks of the device, in picoseconds: negative if memory decides, 0 if unknown. Without
+	// bytes it is that of much arithmetic.
 	// The host's view of an operation uses the peaks of its accelerator.
 	Bound int64
 	// Facts is one field because Go keeps structs of up to four fields in registers.
@@ -216,14 +218,29 @@ func (f *Finder) Entry(e *op.Entry) (w Work) {
 	w.record(e.FLOPs)
 	if hasPeaks && w.Known() {
 		d := f.peaksOf(e)
-		if w.Moved() {
-			f.bound(&w, e, d, follows.DType)
+		if w.Moved() || w.isIntense(e) {
+			f.bound(&w, e, d, cmp.Or(follows.DType, e.DType))
 		}
 		if w.isPlain(e, d) {
 			w.Facts |= OnPlain
 		}
 	}
 	return w
+}
+
+// isIntense reports whether arithmetic decides the least time whatever the size of the output: devices have up to 600 FLOPs in
+// the time of an element.
+func (w *Work) isIntense(e *op.Entry) bool {
+	const much = 1000
+	inputs := int64(0)
+	for _, s := range e.InputShapes {
+		n, _ := s.Elements()
+		if !n.Known {
+			return false
+		}
+		inputs += n.V
+	}
+	return inputs > 0 && w.Flops/much > inputs
 }
 
 func (w *Work) record(n op.Int) {

@@ -1,6 +1,7 @@
 package selection_test
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 
@@ -54,14 +55,14 @@ func TestTheUsualTimeIsWithoutSlowCalls(t *testing.T) {
 		name     string
 		us       []int64 // of the calls, in turn
 		rows     []int64 // of their product
-		operator bool
+		operator string
 		want     int64 // µs, of twelve calls
 	}{
-		{"equal calls", []int64{100}, []int64{64}, false, 1200},
-		{"one of six slow", []int64{100, 100, 100, 100, 100, 800}, []int64{64}, true, 1200}, // as one layer
-		{"a bit slower", []int64{100, 100, 150}, []int64{64}, false, 1400},
-		{"most are slow", []int64{100, 400, 400}, []int64{64}, false, 3600},
-		{"more work", []int64{100, 400}, []int64{64, 256}, false, 3000},
+		{"equal calls", []int64{100}, []int64{64}, "", 1200},
+		{"one of six slow", []int64{100, 100, 100, 100, 100, 800}, []int64{64}, "aten::mm", 1200}, // as one layer
+		{"a bit slower", []int64{100, 100, 150}, []int64{64}, "", 1400},
+		{"most are slow", []int64{100, 400, 400}, []int64{64}, "", 3600},
+		{"more work", []int64{100, 400}, []int64{64, 256}, "", 3000},
 	} {
 		f := trace.New()
 		sum := int64(0)
@@ -70,17 +71,16 @@ func TestTheUsualTimeIsWithoutSlowCalls(t *testing.T) {
 			sum += rows
 			const psPerRow = 1_000_000
 			f.AddOp(&op.Entry{
-				Operation: "gemm", Kind: op.KindCompute, DeviceID: "cuda:0", LaunchedBy: "aten::mm",
+				Operation: "gemm", Kind: op.KindCompute, DeviceID: "cuda:0", LaunchedBy: test.operator,
 				Start: op.Known(int64(i) * 1_000_000), Duration: test.us[i%len(test.us)] * us,
 			}, work.Work{Flops: rows, Bound: rows * psPerRow})
 		}
 		f.Build()
-		name := "gemm"
-		if test.operator {
-			name = "aten::mm"
-		}
-		ns, bound := selection.Usual(f, test.operator, name)
-		check.Equal(t, test.name, test.want*us, ns)
-		check.Equal(t, test.name+", at the peak", 1000*sum, bound)
+		all, _ := selection.Reaches(f, 1)
+		want := []selection.Reach{{
+			Name: cmp.Or(test.operator, "gemm"), IsOperator: test.operator != "", Bound: work.BoundCompute, All: 12, Slow: 12,
+			NS: test.want * us, LeastNS: 1000 * sum,
+		}}
+		check.Equal(t, test.name, want, all)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/trace"
-	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/op"
 )
 
@@ -200,56 +199,4 @@ func (g *Recording) FirstOnDevices(owner []int32, isOf func(request int32) bool)
 		}
 		return ns
 	}
-}
-
-// Usual returns the time of the calls of an operation, or of an operator, and their bound by the peaks, in ns, of calls with
-// a bound. A call of twice the median of those with equal work counts with the median: what is slow there is no property of
-// the operation. f may be nil.
-func Usual(f *trace.Forest, isOperator bool, name string) (ns, bound int64) {
-	const perNS, slower = 1000, 2 // ps
-	if f == nil {
-		return 0, 0
-	}
-	nameOf := f.RowName
-	if isOperator {
-		nameOf = f.LauncherName
-	}
-	like := make(map[trace.Likeness]*[]int64)
-	for _, r := range f.Devices.ByStart {
-		if ps := f.Work(r).Bound; ps != 0 && nameOf(r) == name { // below 0 by memory
-			bound += max(ps, -ps)
-			list := order.At(like, f.Likeness(r))
-			*list = append(*list, f.Duration(r))
-		}
-	}
-	for _, list := range like {
-		median := sketch.Median(*list)
-		for _, took := range *list {
-			if took >= slower*median {
-				took = median
-			}
-			ns += took
-		}
-	}
-	return ns, bound / perNS
-}
-
-// ShareOfPeak returns the share of the peak reached by calls with a bound, of calls above a least share: about as much as
-// others can reach. It is 0 without such calls.
-func ShareOfPeak(f *trace.Forest, bound string, least float64) float64 {
-	const perNS = 1000 // ps
-	var all, bounds float64
-	if f == nil {
-		return 0
-	}
-	for _, r := range f.Devices.ByStart {
-		ps := f.Work(r).Bound // below 0 by memory
-		ns := float64(max(ps, -ps)) / perNS
-		took := float64(f.Duration(r))
-		if (ps > 0) == (bound == work.BoundCompute) && ns <= took && ns > least*took {
-			all += took
-			bounds += ns
-		}
-	}
-	return bounds / max(1, all)
 }
