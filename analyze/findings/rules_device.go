@@ -13,11 +13,11 @@ import (
 	"github.com/optrace/optrace/analyze/findings/internal/kernels"
 	"github.com/optrace/optrace/analyze/findings/internal/layers"
 	"github.com/optrace/optrace/analyze/findings/internal/links"
+	"github.com/optrace/optrace/analyze/findings/internal/reach"
 	"github.com/optrace/optrace/analyze/internal/selection"
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/replay"
-	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
@@ -369,98 +369,52 @@ func (l *list) findElementwise() []candidate {
 	return []candidate{c}
 }
 
-// rooflines finds calls below half of their peak: arithmetic in one finding, operations bound by memory apart.
+// rooflines finds calls below half of their peak.
 func (l *list) rooflines() (all []candidate) {
-	const near = 0.5
-	var slow []selection.Reach
-	likes := make(map[string]float64)
-	if l.Forest != nil {
-		slow, likes = selection.Reaches(l.Forest, near)
-		for i := range l.Operators.Rows {
-			r := reachOf(l.Operators.Rows[i].Operator, l.Operators.Rows[i].Roofline, near)
-			isOf := func(s selection.Reach) bool { return s.Name == r.Name }
-			at := slices.IndexFunc(slow, isOf)
-			if r.Slow == 0 || at >= 0 && slow[at].All >= r.All {
-				continue
-			}
-			slow = slices.DeleteFunc(slow, isOf) // kernels of unknown work
-			r.IsOperator = true
-			factor := float64(r.LeastNS) / float64(r.NS) / cmp.Or(likes[r.Bound], 1)
-			c := l.roofline(r)
-			c.changes = []replay.Change{{Kind: replay.Scale, Select: "operator=" + r.Name, Factor: factor}}
-			all = append(all, c)
+	const near, fewNames = 0.5, 3
+	for _, far := range reach.Find(l.Forest, l.Operations, l.Operators.Rows, near, maxChanges) {
+		sum, first := far.Sum(), far.Slow[0]
+		var names []string
+		c := candidate{most: (sum.NS - sum.LeastNS) / max(1, int64(len(l.Extent.Devices))), atMost: true, isGeneral: true}
+		for _, r := range far.Slow {
+			names = append(names, l.named(r.Name))
+			c.changes = append(c.changes, replay.Change{Kind: replay.Roofline, Select: r.Name})
 		}
-	} else {
-		for i := range l.Operations {
-			slow = append(slow, reachOf(l.Operations[i].Operation, l.Operations[i].Roofline, near))
+		reaches, in, where := " reach ", "", Where{Section: "operations", Operation: first.Name}
+		if first.IsOperator {
+			where.Section = "operators"
 		}
-	}
-	slow = slices.DeleteFunc(slow, func(r selection.Reach) bool { return r.Slow == 0 })
-	for len(slow) > 0 {
-		n := 1
-		for n < min(len(slow), maxChanges) && slow[0].Bound == work.BoundCompute && slow[n].Bound == work.BoundCompute {
-			n++
+		if n := len(names); n == 1 {
+			reaches = " reaches "
+		} else if n > fewNames {
+			names = append(names[:fewNames-1], units.Plural(int64(n-fewNames+1), "other operation"))
 		}
-		c := l.roofline(slow[:n]...)
+		share := float64(sum.LeastNS) / float64(sum.NS)
+		if sum.Slow < sum.All {
+			in = " in " + units.Count(sum.Slow) + " of " + units.Plural(sum.All, "call")
+		}
+		c.Finding = says(Roofline, where, "%s%s%s of what the device can do%s, bound by %s.", strings.Join(names, ", "), reaches,
+			units.Percent(share), in, first.Bound)
+		c.Evidence = []Evidence{times("calls", sum.Slow), lasts("time", sum.NS), lasts("least time by the peaks", sum.LeastNS)}
+		c.Try = "larger shapes, another layout or type, a fused kernel"
 		var peak replay.Saving
-		switch like := likes[slow[0].Bound]; {
+		switch {
 		case l.Replay == nil:
-			c.changes = nil
-			c.saving.NS = min(c.most, l.busyNS()/max(1, int64(len(l.Extent.Devices))))
-		case like > 0 && l.replay(&peak, c.changes):
+			c.changes, c.saving.NS = nil, min(c.most, l.busyNS()/max(1, int64(len(l.Extent.Devices))))
+		case far.UnknownKernels:
+			c.changes = []replay.Change{{
+				Kind: replay.Scale, Select: "operator=" + first.Name, Factor: share / cmp.Or(far.Like, 1),
+			}}
+		case far.Like > 0 && l.replay(&peak, c.changes):
 			c.changes = slices.Clone(c.changes)
 			for i := range c.changes {
-				c.changes[i].Factor = like
+				c.changes[i].Factor = far.Like
 			}
 			if l.replay(&c.saving, c.changes) {
 				c.saving.HighNS = max(c.saving.HighNS, peak.HighNS)
 			}
 		}
 		all = append(all, c)
-		slow = slow[n:]
 	}
 	return all
-}
-
-// reachOf returns what all calls of an operation reach, slow below a share.
-func reachOf(name string, r *work.Roofline, least float64) selection.Reach {
-	if r == nil || !r.Share.Known || r.Share.V >= least {
-		return selection.Reach{Name: name}
-	}
-	return selection.Reach{Name: name, Bound: r.Bound, All: r.Count, Slow: r.Count, NS: r.SumNS, LeastNS: int64(r.BoundNS)}
-}
-
-// roofline returns the change that brings slow calls to the peak.
-func (l *list) roofline(slow ...selection.Reach) candidate {
-	const fewNames = 3
-	var all selection.Reach
-	var names []string
-	var changes []replay.Change
-	for _, r := range slow {
-		all.All += r.All
-		all.Slow += r.Slow
-		all.NS += r.NS
-		all.LeastNS += r.LeastNS
-		names = append(names, l.named(r.Name))
-		changes = append(changes, replay.Change{Kind: replay.Roofline, Select: r.Name})
-	}
-	where := Where{Section: "operations", Operation: slow[0].Name}
-	if slow[0].IsOperator {
-		where.Section = "operators"
-	}
-	reach, in := " reach ", ""
-	if n := len(names); n == 1 {
-		reach = " reaches "
-	} else if n > fewNames {
-		names = append(names[:fewNames-1], units.Plural(int64(n-fewNames+1), "other operation"))
-	}
-	if all.Slow < all.All {
-		in = " in " + units.Count(all.Slow) + " of " + units.Plural(all.All, "call")
-	}
-	f := says(Roofline, where, "%s%s%s of what the device can do%s, bound by %s.", strings.Join(names, ", "), reach,
-		units.Percent(float64(all.LeastNS)/float64(all.NS)), in, slow[0].Bound)
-	f.Evidence = []Evidence{times("calls", all.Slow), lasts("time", all.NS), lasts("least time by the peaks", all.LeastNS)}
-	f.Try = "larger shapes, another layout or type, a fused kernel"
-	most := all.Excess() / max(1, int64(len(l.Extent.Devices)))
-	return candidate{Finding: f, changes: changes, most: most, atMost: true, isGeneral: true}
 }

@@ -65,9 +65,8 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 		})
 	case Roofline:
 		g.limit(s, v, func(r int32, ns int64) int64 {
-			const perNS = 1000 // ps
-			if bound := g.forest.Work(r).Bound; bound != 0 {
-				return min(ns, int64(float64(max(bound, -bound)/perNS)/cmp.Or(c.Factor, 1)))
+			if ps := g.forest.Work(r).Bound; ps != 0 {
+				return min(ns, int64(float64(max(ps, -ps)/1000)/cmp.Or(c.Factor, 1)))
 			}
 			return ns
 		})

@@ -1,0 +1,145 @@
+// Package reach finds operations far from the peaks of their devices.
+package reach
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/operators"
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/analyze/work"
+)
+
+// Reach has the calls of an operation with a known bound by the peaks.
+type Reach struct {
+	// Name is the operator that launches them, for IsOperator, or the operation.
+	Name       string
+	IsOperator bool
+	Bound      string // work.BoundCompute or work.BoundMemory
+	// Slow of All calls are far from the peak, together with their like. They take NS, and LeastNS at the peak.
+	All, Slow, NS, LeastNS int64
+}
+
+// Far is slow operations to change together, with the share of the peak of others with their bound, 0 if unknown.
+type Far struct {
+	Slow []Reach
+	Like float64
+	// UnknownKernels is set for an operator with kernels of unknown work.
+	UnknownKernels bool
+}
+
+// Sum returns the sums of a change's operations.
+func (f *Far) Sum() (all Reach) {
+	for _, r := range f.Slow {
+		all.All += r.All
+		all.Slow += r.Slow
+		all.NS += r.NS
+		all.LeastNS += r.LeastNS
+	}
+	return all
+}
+
+// Find returns calls below a share of their peak: arithmetic of up to most operations together, operations bound by memory
+// apart. Without a forest, which may be nil, they are all calls of an operation.
+func Find(f *trace.Forest, operations []profile.Operation, rows []operators.Row, least float64, most int) (all []Far) {
+	var slow []Reach
+	likes := make(map[string]float64)
+	if f == nil {
+		for i := range operations {
+			slow = append(slow, whole(operations[i].Operation, operations[i].Roofline, least))
+		}
+	} else {
+		slow, likes = Of(f, least)
+		for i := range rows {
+			r := whole(rows[i].Operator, rows[i].Roofline, least)
+			isOf := func(s Reach) bool { return s.Name == r.Name }
+			at := slices.IndexFunc(slow, isOf)
+			if r.Slow == 0 || at >= 0 && slow[at].All >= r.All {
+				continue
+			}
+			slow = slices.DeleteFunc(slow, isOf)
+			r.IsOperator = true
+			all = append(all, Far{Slow: []Reach{r}, Like: likes[r.Bound], UnknownKernels: true})
+		}
+	}
+	slow = slices.DeleteFunc(slow, func(r Reach) bool { return r.Slow == 0 })
+	for len(slow) > 0 {
+		n := 1
+		for n < min(len(slow), most) && slow[0].Bound == work.BoundCompute && slow[n].Bound == work.BoundCompute {
+			n++
+		}
+		all = append(all, Far{Slow: slow[:n], Like: likes[slow[0].Bound]})
+		slow = slow[n:]
+	}
+	return all
+}
+
+// whole returns what all calls of an operation reach together.
+func whole(name string, r *work.Roofline, least float64) Reach {
+	if r == nil || !r.Share.Known || r.Share.V >= least {
+		return Reach{Name: name}
+	}
+	return Reach{Name: name, Bound: r.Bound, All: r.Count, Slow: r.Count, NS: r.SumNS, LeastNS: int64(r.BoundNS)}
+}
+
+// Of returns the operations with a bound, those with the most excess first, and by bound the share of the peak of all calls
+// above the share least, absent without such calls. Calls below it are slow. A call of twice the median of those with equal
+// work counts with the median: its own time is no property of the operation.
+func Of(f *trace.Forest, least float64) (all []Reach, likes map[string]float64) {
+	const perNS, slower = 1000, 2 // ps
+	type like struct {
+		trace.Likeness
+		launcher string
+		ps       int64 // below 0 by memory
+	}
+	groups := make(map[like]*[]int64)
+	for _, r := range f.Devices.ByStart {
+		if ps := f.Work(r).Bound; ps != 0 {
+			list := order.At(groups, like{f.Likeness(r), f.LauncherName(r), ps})
+			*list = append(*list, f.Duration(r))
+		}
+	}
+	type key struct{ name, bound string }
+	found := make(map[key]*Reach)
+	took, bounds := make(map[string]float64), make(map[string]float64) // of calls above least
+	for of, list := range groups {
+		name := cmp.Or(of.launcher, f.Names.Operations.Values[of.Name])
+		bound := work.BoundCompute
+		if of.ps < 0 {
+			bound = work.BoundMemory
+		}
+		r := order.At(found, key{name, bound})
+		r.Name, r.IsOperator, r.Bound = name, of.launcher != "", bound
+		r.All += int64(len(*list))
+		ps, median, sum := max(of.ps, -of.ps), sketch.Median(*list), int64(0)
+		for _, ns := range *list {
+			if at := float64(ps) / perNS; at <= float64(ns) && at > least*float64(ns) {
+				took[bound] += float64(ns)
+				bounds[bound] += at
+			}
+			if ns >= slower*median {
+				ns = median
+			}
+			sum += ns
+		}
+		if n := int64(len(*list)); float64(n*ps) < least*perNS*float64(sum) {
+			r.Slow += n
+			r.NS += sum
+			r.LeastNS += n * ps / perNS
+		}
+	}
+	for _, r := range found {
+		all = append(all, *r)
+	}
+	slices.SortFunc(all, func(a, b Reach) int {
+		return cmp.Or(cmp.Compare(b.NS-b.LeastNS, a.NS-a.LeastNS), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Bound, b.Bound))
+	})
+	likes = make(map[string]float64)
+	for bound, ns := range took {
+		likes[bound] = bounds[bound] / ns
+	}
+	return all, likes
+}
