@@ -21,6 +21,9 @@ type candidate struct {
 	most, limit int64
 	// isEffect is set for a time with other possible causes. They come first. A quarter of its gain displaces it.
 	isEffect bool
+	// stands is set for an effect that others explain only if they take most of its gain: the queue of devices with work all
+	// the time, and a slow request.
+	stands bool
 	// isGeneral is set for a change beyond more specific ones. It saves the rest.
 	isGeneral bool
 	// behind is replayed after all others if the changes alone save little: then exposed, a time, may be behind theirs.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/optrace/optrace/analyze/findings/internal/empty"
+	"github.com/optrace/optrace/analyze/findings/internal/inputs"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/suspects"
 	"github.com/optrace/optrace/internal/text/units"
@@ -50,7 +50,7 @@ func (l *list) input() {
 	if n > 0 {
 		what = append(what, "malformed "+units.Count(n))
 	}
-	for _, c := range notUnderstood(in) {
+	for _, c := range inputs.NotUnderstood(in.SkippedBy) {
 		n += in.SkippedBy[c]
 		name := strings.ReplaceAll(strings.TrimPrefix(c, string(op.SkipCategory)), "_", " ")
 		what = append(what, name+" "+units.Count(in.SkippedBy[c]))
@@ -97,7 +97,7 @@ func (l *list) failures() {
 		what = append(what, units.Plural(int64(len(rows)-most), "other operation"))
 	}
 	text := ""
-	if often, count := l.mostFrequentError(); often != "" {
+	if often, count := inputs.MostFrequentError(l.Errors); often != "" {
 		if text = fmt.Sprintf(", %q", l.named(often)); count < n {
 			text = fmt.Sprintf(", most often %q (%s)", l.named(often), units.Count(count))
 		}
@@ -111,20 +111,6 @@ func (l *list) failures() {
 	}
 }
 
-// mostFrequentError returns the most frequent error text and its count.
-func (l *list) mostFrequentError() (text string, count int64) {
-	counts := make(map[string]int64)
-	for _, e := range l.Errors {
-		counts[e.Text] += e.Count
-	}
-	for _, e := range l.Errors { // in the order of the section
-		if n := counts[e.Text]; n > count {
-			text, count = e.Text, n
-		}
-	}
-	return text, count
-}
-
 // note adds a finding about the input, before all others if first is set.
 func (l *list) note(f Finding, first bool) {
 	if first {
@@ -132,21 +118,6 @@ func (l *list) note(f Finding, first bool) {
 	} else {
 		l.all = append(l.all, f)
 	}
-}
-
-// notUnderstood returns the reasons of skipped records, if they may be operations, the most frequent first.
-func notUnderstood(in *Input) []string {
-	var classes []string
-	for reason, n := range in.SkippedBy {
-		isOne := op.SkipReason(reason) == op.SkipUnknownRecord || op.SkipReason(reason) == op.SkipUnpaired
-		if n > 0 && (isOne || strings.HasPrefix(reason, string(op.SkipCategory))) {
-			classes = append(classes, reason)
-		}
-	}
-	slices.SortFunc(classes, func(a, b string) int {
-		return cmp.Or(cmp.Compare(in.SkippedBy[b], in.SkippedBy[a]), strings.Compare(a, b))
-	})
-	return classes
 }
 
 func (l *list) suspect() {
@@ -169,7 +140,7 @@ func (l *list) suspect() {
 
 // emptyInput explains an input without operations, and how to record some.
 func emptyInput(in *Input) Finding {
-	e := empty.Input{
+	e := inputs.Input{
 		Filtered: in.SkippedBy[string(op.SkipFiltered)], Formats: in.Formats, Spans: in.Spans,
 		IsEmpty:    in.Files > 0 && in.Spans+in.Malformed == 0 && len(in.SkippedBy) == 0,
 		HasUnknown: in.SkippedBy[string(op.SkipUnknownRecord)] > 0,

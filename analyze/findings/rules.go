@@ -116,8 +116,9 @@ func (l *list) changes() {
 	together := int64(0)
 	for i := range all {
 		c := &all[i]
-		if c.isEffect && !all[0].isEffect && (c.changes == nil || small*together > c.saving.NS) {
-			break // the changes explain it
+		explained := c.isEffect && !all[0].isEffect && (c.changes == nil || small*together > c.saving.NS)
+		if explained && !c.stands {
+			break
 		}
 		if len(c.changes) == 0 {
 			l.claim(c)
@@ -128,6 +129,9 @@ func (l *list) changes() {
 			continue
 		}
 		more := joint.NS - together
+		if explained && small*more < (small-1)*c.saving.NS {
+			continue
+		}
 		switch s := &c.saving; {
 		case i >= len(worth):
 			if *s = (replay.Saving{Known: s.Known}); 20*more >= c.exposed {

@@ -303,8 +303,15 @@ func (l *list) unrecorded(named map[string]bool) []candidate {
 		after += " (" + l.named(place.Wait) + ")"
 	}
 	c := candidate{changes: change(replay.Pauses, ""), atMost: true}
-	if attrkey.IsRead(place.After) && l.late == nil { // without the value the host need not wait for it, either
-		c.changes = append(c.changes, replay.Change{Kind: replay.Remove, Select: place.After})
+	try := "profile the host's code between these two operations"
+	if read := change(replay.Remove, place.After); attrkey.IsRead(place.After) && l.late == nil { // then the host need not wait
+		var alone, both replay.Saving
+		c.changes = append(c.changes, read...)
+		if l.replay(&alone, read) && l.replay(&both, c.changes) && 2*alone.NS >= both.NS { // the device has work meanwhile
+			alone.HighNS = max(alone.HighNS, both.HighNS)
+			c.changes, c.saving, c.atMost = read, alone, false
+		}
+		try += "; read the value once every N steps (alone " + units.Duration(alone.NS) + ")"
 	}
 	gain := most
 	if (2*inRanges >= ns || l.betweenNS > 0) && l.replay(&c.saving, c.changes) {
@@ -338,12 +345,8 @@ func (l *list) unrecorded(named map[string]bool) []candidate {
 		about("after", place.After), about("until", place.Until), times("gaps", place.Count),
 		lasts("nothing recorded", most),
 	}
-	c.Try = "profile the host's code between these two operations"
-	if place.Count == 1 && len(l.Steps) == 0 && !l.byRequest {
+	if c.Try = try; place.Count == 1 && len(l.Steps) == 0 && !l.byRequest {
 		c.Try += "; once, it may be start-up, such as compiling"
-	}
-	if attrkey.IsRead(place.After) {
-		c.Try += "; read the value once every N steps"
 	}
 	if isBetween {
 		c.Try = "prepare the next step, such as its input, while the devices work on this one"

@@ -128,15 +128,18 @@ func (l *list) queues() (all []candidate) {
 			}
 			all = append(all, c)
 		}
-		queued := a.QueuedNS - a.Count*executions.HalfStep(l.Forest) // a request waits for the step running at its arrival
-		if queued <= 0 || !l.byRequest && len(l.Steps) > 0 {         // steps of a loop follow each other
+		queued, isFull := a.QueuedNS, l.isFull()
+		if !isFull { // a request waits for the step running at its arrival
+			queued -= a.Count * executions.HalfStep(l.Forest)
+		}
+		if queued <= 0 || !l.byRequest && len(l.Steps) > 0 { // steps of a loop follow each other
 			continue
 		}
 		f := says(SlowRequest, Where{Section: "critical_path", Operation: a.Name},
 			"%s waited in a queue, for %s before their first operation, while others ran.", who, l.part(a.QueuedNS))
 		f.Evidence = []Evidence{lasts("in the queue", a.QueuedNS), lasts("all requests", a.DurationNS)}
 		f.Try = "a second replica, larger batches, or fewer requests at a time"
-		c := candidate{Finding: f, saving: replay.Saving{NS: queued, HighNS: queued}, atMost: true, isEffect: true}
+		c := candidate{Finding: f, saving: replay.Saving{NS: queued, HighNS: queued}, atMost: true, isEffect: true, stands: isFull}
 		second := []replay.Change{{Kind: replay.Replicas, Factor: 2}}
 		var saving replay.Saving
 		if l.byRequest && l.enough(queued) && l.replay(&saving, second) {
@@ -150,6 +153,16 @@ func (l *list) queues() (all []candidate) {
 		return l.waitsBetween()
 	}
 	return all
+}
+
+// isFull reports whether devices have work nearly all the time.
+func (l *list) isFull() bool {
+	const full = 0.85
+	span := int64(0)
+	for i := range l.Devices {
+		span += l.Devices[i].SpanNS.V
+	}
+	return float64(l.busyNS()) >= full*float64(span)
 }
 
 // waitsBetween finds requests that take turns on devices and wait for them, also between their operations.
@@ -191,7 +204,10 @@ func (l *list) slowRequests() (all []candidate) {
 		f.Chance = op.KnownFloat(a.ChanceOf)
 		f.Evidence = []Evidence{figure("chance", a.ChanceOf, "ratio"), lasts("longest", s.DurationNS)}
 		f.Try = "compare its inputs with those of a typical request"
-		all = append(all, candidate{Finding: f, saving: replay.Saving{NS: s.BeyondNS, HighNS: s.BeyondNS}, atMost: true, isEffect: true})
+		all = append(all, candidate{
+			Finding: f, saving: replay.Saving{Known: true, NS: s.BeyondNS, HighNS: s.BeyondNS}, atMost: true, isEffect: true,
+			stands: true, changes: change(replay.Without, "request="+s.TraceID.String()),
+		})
 	}
 	return all
 }

@@ -1,10 +1,14 @@
-// Package empty explains inputs without operations.
-package empty
+// Package inputs says what an input lacks: operations, records that were understood, work without errors.
+package inputs
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/internal/text/units"
+	"github.com/optrace/optrace/op"
 )
 
 // Input describes an input without operations.
@@ -61,4 +65,33 @@ func (in *Input) Explain() (text, command string) {
 	}
 	return text + " Record with optrace.NewFileExporter and run optrace report ops.jsonl, or run optrace serve and " +
 		"set OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318.", "optrace serve"
+}
+
+// NotUnderstood returns the reasons of skipped records, if they may be operations, the most frequent first.
+func NotUnderstood(skipped map[string]int64) []string {
+	var classes []string
+	for reason, n := range skipped {
+		isOne := op.SkipReason(reason) == op.SkipUnknownRecord || op.SkipReason(reason) == op.SkipUnpaired
+		if n > 0 && (isOne || strings.HasPrefix(reason, string(op.SkipCategory))) {
+			classes = append(classes, reason)
+		}
+	}
+	slices.SortFunc(classes, func(a, b string) int {
+		return cmp.Or(cmp.Compare(skipped[b], skipped[a]), strings.Compare(a, b))
+	})
+	return classes
+}
+
+// MostFrequentError returns the most frequent error text and its count.
+func MostFrequentError(errors []profile.Error) (text string, count int64) {
+	counts := make(map[string]int64)
+	for _, e := range errors {
+		counts[e.Text] += e.Count
+	}
+	for _, e := range errors { // in the order of the section
+		if n := counts[e.Text]; n > count {
+			text, count = e.Text, n
+		}
+	}
+	return text, count
 }
