@@ -2,11 +2,10 @@ package findings
 
 import (
 	"slices"
-	"strings"
 
+	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
 	"github.com/optrace/optrace/analyze/steps"
 	"github.com/optrace/optrace/analyze/timeline"
-	"github.com/optrace/optrace/internal/model/attrkey"
 )
 
 // longPause is the least idle time of a pause in a single call.
@@ -26,7 +25,7 @@ func (l *list) ranges(named map[string]bool) map[string]bool {
 	}
 	const few = 100 // of the whole; it bounds the number of names to look at
 	for _, h := range all {
-		if h.IsOp || named[h.Operation] || h.Longest.HostNS < longPause || hasRule(h.Operation) ||
+		if h.IsOp || named[h.Operation] || h.Longest.HostNS < longPause || hostcalls.HasRule(h.Operation) ||
 			few*h.TimeNS < l.whole*l.devicesNum {
 			continue
 		}
@@ -40,10 +39,4 @@ func (l *list) ranges(named map[string]bool) map[string]bool {
 func (l *list) isStep(name string) bool {
 	isNamed := func(s steps.Row) bool { return s.Source == steps.SourceRange && s.Name == name }
 	return slices.ContainsFunc(l.Steps, isNamed)
-}
-
-// hasRule reports whether another rule has the time in a range or a call of the host.
-func hasRule(name string) bool {
-	return attrkey.IsWait(name) || attrkey.IsStreamWait(name) || attrkey.IsAllocation(name) || attrkey.IsInput(name) ||
-		strings.Contains(name, "Memcpy")
 }

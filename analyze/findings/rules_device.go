@@ -230,9 +230,10 @@ func (l *list) unlike() (all []candidate) {
 	for _, of := range layers.Together(l.slowLayers(), maxChanges) {
 		var c candidate
 		var labels []string
-		var usual, n, more int64
+		var usual, median, n, more int64
 		for _, s := range of {
 			usual += int64(s.Usual)
+			median += s.Median
 			more += s.Excess()
 			n += s.Count
 			labels = append(labels, l.namedLayer(&s))
@@ -256,7 +257,7 @@ func (l *list) unlike() (all []candidate) {
 		evidence := c.Evidence
 		c.Finding = says(Operation, Where{Section: "operations", Operation: of[0].Operation},
 			"%s%s%s, %s times the median of its %s like it.", strings.Join(labels, ", "), takes,
-			units.Duration(usual), ratio(of[0].Factor), units.Plural(int64(of[0].Like), "operation"))
+			units.Duration(usual), ratio(float64(usual)/float64(median)), units.Plural(int64(of[0].Like), "operation"))
 		c.Evidence = append(evidence, times("calls", n))
 		c.Try = "compare its shapes, types and kernels with those of its like"
 		if !l.byRequest {

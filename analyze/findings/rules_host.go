@@ -58,7 +58,7 @@ func (l *list) computedNS() (ns int64) {
 // long in each of n calls while a device is idle. It does not wait for the device, and other operators launch its work.
 func (l *list) computes(h timeline.HostTime, n int64) bool {
 	return h.IsOp && n > 0 && h.TimeNS >= n*longPause && len(l.launched()) > 0 && l.launched()[h.Operation] == 0 &&
-		!attrkey.IsRead(h.Operation) && !hasRule(h.Operation) && !l.isWaiting(h)
+		!attrkey.IsRead(h.Operation) && !hostcalls.HasRule(h.Operation) && !l.isWaiting(h)
 }
 
 // launchedNS returns the time of the work of devices that each operation of the host launched.
@@ -94,7 +94,7 @@ func (l *list) findPauses() (all []candidate) {
 			isPause = computed == 0
 		}
 		isLong := n > 0 && (n <= 2*rounds || h.TimeNS/n >= longPause)
-		if len(l.Extent.Devices) == 0 || !isPause || l.isLead(h) || attrkey.IsInput(h.Operation) || !h.IsOp && hasRule(h.Operation) ||
+		if len(l.Extent.Devices) == 0 || !isPause || l.isLead(h) || attrkey.IsInput(h.Operation) || !h.IsOp && hostcalls.HasRule(h.Operation) ||
 			isOperator(h.Operation) && !l.computes(h, n) || !isLong || l.inFirst(h.Longest) || l.isStartUp(h) {
 			continue
 		}
@@ -263,7 +263,7 @@ func (l *list) untraced(isRange, named map[string]bool) (place *timeline.Place, 
 		within := int64(0)
 		isLate := !l.byRequest && len(l.hostCalls) == 0 && p.SumNS > p.Count*launchesSoon
 		for name, ns := range p.HostNS {
-			if isRange[name] || isLate && !named[name] && !hasRule(name) {
+			if isRange[name] || isLate && !named[name] && !hostcalls.HasRule(name) {
 				within += ns
 			}
 		}
@@ -307,7 +307,11 @@ func (l *list) unrecorded(named map[string]bool) []candidate {
 	if read := change(replay.Remove, place.After); attrkey.IsRead(place.After) && l.late == nil { // then the host need not wait
 		var alone, both replay.Saving
 		c.changes = append(c.changes, read...)
-		if l.replay(&alone, read) && l.replay(&both, c.changes) && 2*alone.NS >= both.NS { // the device has work meanwhile
+		n := l.rounds()
+		if l.replay(&alone, read) && l.replay(&both, c.changes) && 2*alone.NS >= both.NS && 2*place.Count >= n { // in one of two steps at least
+			if n > 0 && l.hostCalls[place.After] >= 2*n && 20*alone.NS >= 19*both.NS {
+				return nil // the reads are the cause
+			}
 			alone.HighNS = max(alone.HighNS, both.HighNS)
 			c.changes, c.saving, c.atMost = read, alone, false
 		}

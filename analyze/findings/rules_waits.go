@@ -35,6 +35,9 @@ func (l *list) waits() (all []candidate) {
 			continue
 		}
 		each := c.Count / int64(len(c.Ranks))
+		if around := c.Around(); attrkey.IsRead(around) { // some of them wait for short kernels only
+			each = max(each, l.hostCalls[around]/int64(len(c.Ranks)))
+		}
 		if each < rounds || rounds == 0 && each < few || len(all) == most {
 			continue
 		}
@@ -69,7 +72,7 @@ func (l *list) waits() (all []candidate) {
 	if len(l.launchBound()) > 0 { // also the code that works on the value keeps the device idle
 		for i := range all {
 			if c := &all[i]; c.changes[0].Kind == replay.Remove {
-				isOther := func(name string) bool { return l.hostCalls[name] > 0 || hasRule(name) }
+				isOther := func(name string) bool { return l.hostCalls[name] > 0 || hostcalls.HasRule(name) }
 				c.beside = hostcalls.CodeBehind(l.Forest, l.Places, c.changes[0].Select, isOther) / l.devicesNum
 			}
 		}

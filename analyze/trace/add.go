@@ -137,8 +137,8 @@ func (f *Forest) AddOp(e *op.Entry, w work.Work) {
 	}
 }
 
-// LayerOf returns the number in the name or path of a layer, such as layers.12, and the text with # in its place. It reports
-// false for a text with other than one number.
+// LayerOf returns the number in the name or path of a layer, such as layers.12, and the text with # in its place. Of several
+// numbers it is the first one alone between dots or slashes, as in layers.12.conv1. It reports false without one.
 func LayerOf(text string) (family string, number int64, ok bool) {
 	from, to := numberIn(text)
 	if from == to {
@@ -148,7 +148,7 @@ func LayerOf(text string) (family string, number int64, ok bool) {
 	return text[:from] + "#" + text[to:], number, err == nil
 }
 
-// numberIn returns the place of the only number in a text, an empty one without a number or with several.
+// numberIn returns the place of the number of a layer in a text, an empty one without it.
 func numberIn(text string) (from, to int) {
 	const digits = "0123456789"
 	isDigit := func(i int) bool { return i < len(text) && text[i]-'0' <= 9 }
@@ -157,10 +157,21 @@ func numberIn(text string) (from, to int) {
 	}
 	for to = from; isDigit(to); to++ {
 	}
-	if strings.ContainsAny(text[to:], digits) {
-		return 0, 0
+	if !strings.ContainsAny(text[to:], digits) {
+		return from, to
 	}
-	return from, to
+	for from < len(text) {
+		part := text[from:]
+		if end := strings.IndexAny(part, "./"); end >= 0 {
+			part = part[:end]
+		}
+		to = from + len(part)
+		if isApart := from == 0 || text[from-1] == '.' || text[from-1] == '/'; isApart && part != "" && strings.Trim(part, digits) == "" {
+			return from, to
+		}
+		from = to + 1
+	}
+	return 0, 0
 }
 
 // sumFlags returns the facts about e and its work needed only by sums.

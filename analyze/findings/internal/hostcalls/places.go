@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/op"
 )
 
@@ -95,4 +97,10 @@ func beyondUsual(f *trace.Forest, operator string) int64 {
 		return sum
 	}
 	return sum - n*sketch.Median(others)
+}
+
+// HasRule reports whether a rule of their own has the time in a range or a call of the host.
+func HasRule(name string) bool {
+	return attrkey.IsWait(name) || attrkey.IsStreamWait(name) || attrkey.IsAllocation(name) || attrkey.IsInput(name) ||
+		strings.Contains(name, "Memcpy")
 }

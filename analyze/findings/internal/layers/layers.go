@@ -51,17 +51,17 @@ func (l *Layer) Selects() string {
 	return text
 }
 
-// Together returns the layers of one number, and of one device, that are slower alike, the most excess first, and of these
-// at most so many.
+// Together returns the layers of one number, and of one device, that are slower alike, or all much slower, the most excess first,
+// and of these at most so many.
 func Together(slow []Layer, most int) (all [][]Layer) {
-	const near = 1.25
+	const near, much = 1.25, 2
 	slow = slices.Clone(slow)
 	slices.SortStableFunc(slow, func(a, b Layer) int { return cmp.Compare(b.Excess(), a.Excess()) })
 	for len(slow) > 0 {
 		first := slow[0]
 		isOther := func(s Layer) bool {
-			return s.Number != first.Number || s.Device != first.Device || s.Factor > near*first.Factor ||
-				first.Factor > near*s.Factor
+			isAlike := s.Factor <= near*first.Factor && first.Factor <= near*s.Factor || min(s.Factor, first.Factor) >= much
+			return s.Number != first.Number || s.Device != first.Device || !isAlike
 		}
 		of := slices.DeleteFunc(slices.Clone(slow), isOther)
 		slow = slices.DeleteFunc(slow, func(s Layer) bool { return !isOther(s) })

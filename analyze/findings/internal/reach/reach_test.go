@@ -43,7 +43,7 @@ func TestTheUsualTimeIsWithoutSlowCalls(t *testing.T) {
 		all, _ := reach.Of(f, 1)
 		want := []reach.Reach{{
 			Name: cmp.Or(test.operator, "gemm"), IsOperator: test.operator != "", Bound: work.BoundCompute, All: 12, Slow: 12,
-			NS: test.want * us, LeastNS: 1000 * sum,
+			NS: test.want * us, LeastNS: 1000*sum + 12*2*us,
 		}}
 		check.Equal(t, test.name, want, all)
 	}
