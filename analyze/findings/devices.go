@@ -32,7 +32,7 @@ func (l *list) stragglers() (all []candidate) {
 		key := late.Devices[late.device]
 		f := says(Straggler, whereDevice("communication", key),
 			"%s comes last to %s, and the other devices wait for it, chance %s.",
-			l.label(key), l.named(late.Name), probability(late.p))
+			l.label(key), l.named(late.Name), chance.Text(late.p))
 		f.Where.Operation = late.Name
 		f.Chance = op.KnownFloat(late.p)
 		f.Evidence = []Evidence{about("device", key.Label(true)), lasts("others wait", late.ns), figure("chance", late.p, "ratio")}
@@ -55,7 +55,7 @@ func (l *list) stragglers() (all []candidate) {
 	}
 	if most != nil && most.P <= maxChance { // another one may be late for the wait of a step, such as a pipeline's last
 		f := says(Straggler, whereDevice("balance", most.Key), "%s works %s longer than the mean of %s, chance %s.",
-			l.label(most.Key), l.part(most.NS), units.Plural(int64(len(l.Extent.Devices)), "device"), probability(most.P))
+			l.label(most.Key), l.part(most.NS), units.Plural(int64(len(l.Extent.Devices)), "device"), chance.Text(most.P))
 		f.Chance = op.KnownFloat(most.P)
 		f.Evidence = []Evidence{about("device", most.Label(true)), figure("chance", most.P, "ratio")}
 		c := candidate{Finding: f}
@@ -151,7 +151,7 @@ func (l *list) blame() {
 		p = min(1, p*float64(len(l.Lateness)))
 		if i == 0 && g.WaitNS > 0 {
 			l.spread = fmt.Sprintf(" Devices waited %s for each other in collectives, in sum, and no single one "+
-				"holds up the others by more than chance (p = %s).", units.Duration(g.WaitNS), probability(p))
+				"holds up the others by more than chance (p = %s).", units.Duration(g.WaitNS), chance.Text(p))
 		}
 		var own, all int64
 		for _, b := range g.BlockNS {
@@ -181,13 +181,6 @@ func (l *list) findMostWork() *uneven.Device {
 		return nil
 	}
 	return u
-}
-
-func probability(p float64) string {
-	if p < 0.001 {
-		return "below 0.001"
-	}
-	return fmt.Sprintf("%.2g", p)
 }
 
 func ratio(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }

@@ -50,6 +50,7 @@ var rules = []rule{
 	{"network", HostGap, (*list).network},
 	{"before_operations", HostGap, (*list).before},
 	{"before_operations", HostGap, (*list).outsideCalls},
+	{"after_operations", HostGap, (*list).after},
 	{"engine_host", HostGap, func(l *list) []candidate { return l.engineHost() }},
 }
 

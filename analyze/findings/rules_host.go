@@ -11,7 +11,6 @@ import (
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/timeline"
-	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
@@ -243,17 +242,6 @@ func (l *list) before() (all []candidate) {
 	return all
 }
 
-// isWithinExecution reports whether a time is within a shared execution, if there are any. An engine without a request of
-// its own is idle, and its host has no work.
-func (l *list) isWithinExecution(from, to int64) bool {
-	if l.Forest == nil || len(l.Forest.Executions.List) == 0 {
-		return true
-	}
-	return slices.ContainsFunc(l.Forest.Executions.List, func(x trace.Execution) bool {
-		return l.Forest.Start(x.Row) <= from && to <= l.Forest.End(x.Row)
-	})
-}
-
 // untraced returns the place with the most idle time in which the host recorded no operation, nil without any, that
 // time, and the sum over all places, inRanges of it in ranges and calls that do not wait. Time without a request does not
 // count, but that between the steps of a loop does. Without operations of the host, code within a span launched late if the gaps of a place are longer than launches take.
@@ -292,10 +280,7 @@ func (l *list) unrecorded(named map[string]bool) []candidate {
 	place, most, ns, inRanges := l.untraced(isRange, named)
 	inRanges /= l.devicesNum
 	ns /= l.devicesNum
-	if place == nil || !l.enough(ns) {
-		return nil
-	}
-	if !l.isWithinExecution(place.MaxStartNS, place.MaxStartNS+place.MaxNS) {
+	if place == nil || !l.enough(ns) || !executions.IsWithin(l.Forest, place.MaxStartNS, place.MaxStartNS+place.MaxNS) {
 		return nil
 	}
 	after := l.named(place.After)

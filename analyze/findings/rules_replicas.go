@@ -53,7 +53,7 @@ func (l *list) replicas() (all []candidate) {
 			others += " of its queue for the same operations"
 		}
 		f := says(Straggler, where(r), "%s takes %s times as long as the %s, chance %s.", label(r), ratio(slower), others,
-			probability(p))
+			chance.Text(p))
 		f.Chance = op.KnownFloat(p)
 		f.Evidence = []Evidence{about("device", r.Label(true)), figure("times the time of the others", slower, "ratio")}
 		f.Try = "compare its clocks, temperature and neighbours with those of the others"
@@ -64,7 +64,7 @@ func (l *list) replicas() (all []candidate) {
 	if at, more, p := sums(func(r *replay.Replica) *[16]int64 { return &r.Requests }); more >= uneven.Ratio && p <= maxChance {
 		r := &of[at]
 		f := says(Imbalance, where(r), "%s gets %s times as many requests as the %s like it, chance %s.", label(r), ratio(more),
-			units.Plural(int64(len(of)-1), "engine"), probability(p))
+			units.Plural(int64(len(of)-1), "engine"), chance.Text(p))
 		f.Rule = "imbalance"
 		f.Chance = op.KnownFloat(p)
 		f.Evidence = []Evidence{about("device", r.Label(true)), figure("times the requests of the others", more, "ratio")}

@@ -308,6 +308,32 @@ func (l *list) addPlace(f *Finding, g *executions.Gaps) {
 	f.Text += "."
 }
 
+// after finds requests with much time in spans that begin after their last operations.
+func (l *list) after() (all []candidate) {
+	others := make(map[string]int64)
+	for _, c := range l.takingTurns() {
+		maps.Copy(others, c.before)
+	}
+	for i := range l.Alike {
+		a := &l.Alike[i]
+		most, ns, _ := hostcalls.Rest(a.AfterIn, nil, others)
+		if !l.byRequest || l.Forest == nil || !l.enough(ns) {
+			continue
+		}
+		f := says(HostGap, Where{Section: "critical_path", Operation: most}, "%s %s spend %s after their last operation, %s each, mostly in %s.",
+			units.Plural(a.Count, "request"), l.named(a.Name), l.part(ns), units.Duration(ns/a.Count), l.named(most))
+		f.Evidence = []Evidence{about("span", most), lasts("after the last operation", ns)}
+		f.Try = "more workers, less work on the host, or an answer before it is done"
+		c := candidate{Finding: f, saving: replay.Saving{NS: ns, HighNS: ns}, atMost: true}
+		if waits, below := hostcalls.WaitsBelow(l.Forest, most); 2*waits >= ns {
+			c.Text += " They wait " + units.Duration(waits) + " of it before " + l.named(below) + " begins."
+			c.saving.NS = min(ns, waits)
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
 func whereRequest(s *requests.Standout) Where {
 	return Where{
 		Section: "critical_path", TraceID: s.TraceID, SpanID: s.SpanID,

@@ -32,6 +32,9 @@ type Alike struct {
 	BeforeNS int64
 	BeforeIn map[string]int64
 	Failed   int64
+	// AfterNS is the requests' time in spans that begin after their last operations. AfterIn divides it by their names.
+	AfterNS int64
+	AfterIn map[string]int64
 	// First is the first request to start, if it takes Slower times the median of at least three others without their time in
 	// a recorded queue, else nil.
 	First *Standout
@@ -73,7 +76,7 @@ func AlikeOf(f *trace.Forest) []Alike {
 	var list []Alike
 	for n, requests := range byName { // each by start
 		a := Alike{Name: n.name, Service: n.service, Count: int64(len(requests)), QueuedIn: make(map[string]int64)}
-		a.BeforeIn = make(map[string]int64)
+		a.BeforeIn, a.AfterIn = make(map[string]int64), make(map[string]int64)
 		served := make([]int64, len(requests)) // without the queue
 		for i, q := range requests {
 			a.DurationNS += q.DurationNS.V
@@ -102,6 +105,13 @@ func AlikeOf(f *trace.Forest) []Alike {
 				if before > 0 {
 					a.BeforeNS += before
 					a.BeforeIn[name] += before
+				}
+			})
+			after := path.Window{Row: q.Root.Row, From: max(q.worked, q.StartNS.V), To: q.StartNS.V + q.DurationNS.V}
+			walk.Run(f, after, nil, nil, func(row int32, from, to int64) {
+				if from >= after.From && f.Start(row) >= after.From && q.worked > 0 {
+					a.AfterNS += to - from
+					a.AfterIn[f.Node(row).Name()] += to - from
 				}
 			})
 		}

@@ -36,6 +36,7 @@ type Request struct {
 	ops    []int32
 	shared []sharedPart
 	below  []*Execution // executions below the request, linked or not
+	worked int64        // the end of the last operation, 0 if unknown
 }
 
 // Ops returns the number of operations of the request.
@@ -149,6 +150,9 @@ func (r *Request) addTimes() {
 	for _, o := range r.byEnd() {
 		if !f.Has(o, trace.FlagStart) {
 			break // operations without a start come last
+		}
+		if r.worked == 0 {
+			r.worked = f.End(o)
 		}
 		covered.Add(f.Start(o), f.End(o))
 		queueing := min(max(0, f.Start(o)-r.StartNS.V), r.DurationNS.V)

@@ -3,6 +3,7 @@
 package chance
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -81,4 +82,12 @@ func Outlier(values []float64, largest float64) float64 {
 	const normal = 1.4826 // ratio of deviation to median distance for a normal distribution
 	distance := (math.Log(largest) - median) / max(normal*deviation, 1e-9)
 	return min(1, float64(n)*math.Erfc(distance/math.Sqrt2)/2)
+}
+
+// Text returns a probability as sentences have it.
+func Text(p float64) string {
+	if p < 0.001 {
+		return "below 0.001"
+	}
+	return fmt.Sprintf("%.2g", p)
 }

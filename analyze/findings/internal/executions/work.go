@@ -281,3 +281,11 @@ func Long(weights map[int32]float64, requests []int32, arePrompts bool) int {
 	}
 	return long
 }
+
+// IsWithin reports whether a time is within a shared execution, if there are any. An engine without a request of its own is
+// idle, and its host has no work. f may be nil.
+func IsWithin(f *trace.Forest, from, to int64) bool {
+	return f == nil || len(f.Executions.List) == 0 || slices.ContainsFunc(f.Executions.List, func(x trace.Execution) bool {
+		return f.Start(x.Row) <= from && to <= f.End(x.Row)
+	})
+}

@@ -134,3 +134,26 @@ func Rest(in, there, others map[string]int64) (most string, sum, ways int64) {
 	}
 	return most, sum, ways
 }
+
+// WaitsBelow returns how long spans of a name last before the first span below them, and the name of most of these.
+func WaitsBelow(f *trace.Forest, name string) (ns int64, below string) {
+	counts := make(map[string]int)
+	for r := range f.Rows() {
+		if f.Has(r, trace.FlagOp) || f.RowName(r) != name {
+			continue
+		}
+		first := f.End(r)
+		for _, child := range f.Tree.Children(r) {
+			if !f.Has(child, trace.FlagOp) && f.Start(child) < first {
+				first = f.Start(child)
+				if counts[f.RowName(child)]++; counts[f.RowName(child)] > counts[below] {
+					below = f.RowName(child)
+				}
+			}
+		}
+		if first < f.End(r) {
+			ns += max(0, first-f.Start(r))
+		}
+	}
+	return ns, below
+}
