@@ -369,7 +369,8 @@ func (l *list) inParts(collectives *communications, f Finding, removed replay.Sa
 
 // links returns the use of links by collectives.
 func (l *list) links() links.Use {
-	return links.Of(l.Collectives, l.Peaks, max(int64(len(l.Extent.Devices)), l.Coverage.WorldSize.V))
+	n := max(int64(len(l.Extent.Devices)), l.Coverage.WorldSize.V)
+	return links.Of(l.Collectives, l.Peaks, n, links.Hosts(l.Forest))
 }
 
 // transfersOf finds links between two ranks whose transfers take twice as long as on the median link, and last the

@@ -365,7 +365,7 @@ func (l *list) findElementwise() []candidate {
 	}
 	c := candidate{Finding: f, changes: changes, most: cmp.Or(most, ns) / l.devicesNum, atMost: true}
 	if l.replay(&c.saving, c.changes) {
-		c.saving.HighNS = max(c.saving.NS, min(c.saving.HighNS, c.most))
+		c.saving.HighNS = max(c.saving.NS, c.most)
 	}
 	return []candidate{c}
 }

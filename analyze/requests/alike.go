@@ -76,7 +76,7 @@ func AlikeOf(f *trace.Forest) []Alike {
 	var list []Alike
 	for n, requests := range byName { // each by start
 		a := Alike{Name: n.name, Service: n.service, Count: int64(len(requests)), QueuedIn: make(map[string]int64)}
-		a.BeforeIn, a.AfterIn = make(map[string]int64), make(map[string]int64)
+		a.BeforeIn = make(map[string]int64)
 		served := make([]int64, len(requests)) // without the queue
 		for i, q := range requests {
 			a.DurationNS += q.DurationNS.V
@@ -110,7 +110,9 @@ func AlikeOf(f *trace.Forest) []Alike {
 			after := path.Window{Row: q.Root.Row, From: max(q.worked, q.StartNS.V), To: q.StartNS.V + q.DurationNS.V}
 			walk.Run(f, after, nil, nil, func(row int32, from, to int64) {
 				if from >= after.From && f.Start(row) >= after.From && q.worked > 0 {
-					a.AfterNS += to - from
+					if a.AfterNS += to - from; a.AfterIn == nil {
+						a.AfterIn = make(map[string]int64)
+					}
 					a.AfterIn[f.Node(row).Name()] += to - from
 				}
 			})

@@ -20,6 +20,7 @@ type Lane struct {
 	Stream  op.Int
 	Service string
 	Host    string // without a rank
+	Node    string // the host, of a rank too
 }
 
 // Mark is the step name and the phase of an operation, "" if unknown.
@@ -104,7 +105,7 @@ func (d *Names) laneOf(e *op.Entry) int32 {
 
 func (d *Names) newLane(e *op.Entry) int32 {
 	_, host := device.Source(e)
-	return d.Lanes.ID(Lane{Device: device.Of(e), Stream: e.Stream, Service: e.Service, Host: host})
+	return d.Lanes.ID(Lane{Device: device.Of(e), Stream: e.Stream, Service: e.Service, Host: host, Node: e.Host})
 }
 
 func (d *Names) traceOf(id op.TraceID) int32 {
@@ -115,7 +116,7 @@ func (d *Names) traceOf(id op.TraceID) int32 {
 	return *recent
 }
 
-// pathOf returns the number of the path of a layer, 0 for a path without exactly one number.
+// pathOf returns the number of the path of a layer, 0 for other paths.
 func (d *Names) pathOf(path string) int32 {
 	slot := d.recentPaths.Slot(path, 0)
 	if !slot.Holds(path, struct{}{}) {

@@ -13,7 +13,7 @@ import (
 )
 
 // Find returns at most some changes that replace each run of elementwise operations by one kernel, and the time of the runs
-// beyond the longest operation on the same data. If most of it is in runs through tensors one by one, it counts them.
+// beyond the least of one kernel on the same data. If most of it is in runs through tensors one by one, it counts them.
 func Find(f *trace.Forest, operations []profile.Operation, maxChanges int) (changes []replay.Change, most, runs, tensors int64) {
 	changes = []replay.Change{{Kind: replay.Fuse, Select: replay.Elementwise}}
 	if f == nil {

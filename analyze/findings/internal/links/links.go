@@ -6,6 +6,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/peaks"
+	"github.com/optrace/optrace/analyze/trace"
 )
 
 const (
@@ -22,17 +23,17 @@ const (
 // Use is the use of links by collectives.
 type Use struct {
 	// Rate is the rate in bytes a second at which collectives use a link, Peak the link's own by the data sheet of the
-	// devices, the least one; 0 if unknown. Between nodes, with more than eight devices, both are.
+	// devices, the least one; 0 if unknown. Between nodes, by their hosts or with more than eight devices, both are.
 	Rate, Peak float64
 	count      float64
 	seconds    float64
 }
 
-// Of returns the use of links by collectives on so many devices.
-func Of(rows []collective.Row, devices []peaks.Device, n int64) (u Use) {
+// Of returns the use of links by collectives on so many devices of so many hosts.
+func Of(rows []collective.Row, devices []peaks.Device, n int64, hosts int) (u Use) {
 	const ofNode = 8
 	bytes := 0.0
-	isKnown := n <= ofNode
+	isKnown := n <= ofNode && hosts <= 1
 	for i := range rows {
 		row := &rows[i]
 		isKnown = isKnown && (row.TransferNS.V <= 0 || row.BusBytesPerSecond.Known)
@@ -45,6 +46,19 @@ func Of(rows []collective.Row, devices []peaks.Device, n int64) (u Use) {
 		u.Peak = Peak(devices)
 	}
 	return u
+}
+
+// Hosts returns the number of hosts with ranks, 0 if unknown. f may be nil.
+func Hosts(f *trace.Forest) int {
+	hosts := make(map[string]bool)
+	if f != nil {
+		for _, lane := range f.Names.Lanes.Values {
+			if lane.Device.Rank.Known && lane.Node != "" {
+				hosts[lane.Node] = true
+			}
+		}
+	}
+	return len(hosts)
 }
 
 // Peak returns the rate of the devices' links by their data sheets, the least one, 0 if unknown.

@@ -18,13 +18,15 @@ func TestTransfersAreBytesAndLatency(t *testing.T) {
 		single, ns     int64 // of 50 more collectives
 		rate           float64
 		devices        int64
+		hosts          int
 		isSlow         bool
 		each, few, all float64 // what is left: at the peak, of a tenth of the collectives, and at half of the peak
 	}{
-		{"long", 10, 8 * ms, 100, 8, true, 0.35, 0.26, 0.6},
-		{"short", 50, 0, 100, 4, true, 0.379, 0.263, 0.629},
-		{"near the peak", 10, 8 * ms, 300, 2, false, 0.85, 0.76, 1},
-		{"several nodes", 10, 8 * ms, 100, 16, false, 0, 0, 0},
+		{"long", 10, 8 * ms, 100, 8, 1, true, 0.35, 0.26, 0.6},
+		{"short", 50, 0, 100, 4, 0, true, 0.379, 0.263, 0.629},
+		{"near the peak", 10, 8 * ms, 300, 2, 1, false, 0.85, 0.76, 1},
+		{"many devices", 10, 8 * ms, 100, 16, 1, false, 0, 0, 0},
+		{"several hosts", 10, 8 * ms, 100, 8, 2, false, 0, 0, 0},
 	} {
 		rows := []collective.Row{
 			{Count: 60, TransferNS: op.Known(int64(7 * ms)), BusBytesPerSecond: op.KnownFloat(test.rate)},
@@ -33,9 +35,9 @@ func TestTransfersAreBytesAndLatency(t *testing.T) {
 				BusBytesPerSecond: op.KnownFloat(test.rate),
 			},
 		}
-		u := links.Of(rows, []peaks.Device{{LinkBytesPerSecond: 900}, {LinkBytesPerSecond: 400}}, test.devices)
+		u := links.Of(rows, []peaks.Device{{LinkBytesPerSecond: 900}, {LinkBytesPerSecond: 400}}, test.devices, test.hosts)
 		check.Equal(t, test.name+" is slow", test.isSlow, u.IsSlow())
-		if test.devices > 8 {
+		if test.devices > 8 || test.hosts > 1 {
 			continue
 		}
 		near := func(what string, want, got float64) {
