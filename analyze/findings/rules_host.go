@@ -303,8 +303,9 @@ func (l *list) unrecorded(named map[string]bool) []candidate {
 		try += "; read the value once every N steps (alone " + units.Duration(alone.NS) + ")"
 	}
 	gain := most
+	gaps, count, isRare := hostcalls.GapsText(l.Places, place, most, ns*l.devicesNum, after, l.named(place.Until))
 	if (2*inRanges >= ns || l.betweenNS > 0) && l.replay(&c.saving, c.changes) {
-		if 2*inRanges >= ns { // other ranges have pauses, too
+		if 2*inRanges >= ns && !isRare { // other ranges have pauses, too
 			c.saving.NS = min(c.saving.NS, inRanges*l.devicesNum)
 		}
 		gain = min(most, c.saving.NS*l.devicesNum)
@@ -321,18 +322,15 @@ func (l *list) unrecorded(named map[string]bool) []candidate {
 	if 10*inRanges >= ns {
 		runs = "no operation"
 	}
-	each := units.Duration(most/place.Count) + " each"
-	if isWhole := 10*most >= 9*place.SumNS; isWhole && place.Count > 1 && place.MaxNS*place.Count >= 2*most {
-		each += " and up to " + units.Duration(place.MaxNS)
-	}
 	text := fmt.Sprintf("The device is idle %s%s while the host runs %s%s", l.part(ns), between, runs, of)
+	if isRare {
+		try = "look for what stops the host now and then: garbage collection, logs, other processes"
+	}
 	where := Where{Section: "idle", Operation: place.After}
 	where.FromNS, where.ToNS = op.Known(place.MaxStartNS), op.Known(place.MaxStartNS+place.MaxNS)
-	c.Finding = says(HostGap, where, "%s: %s after %s, until %s, %s.%s", text,
-		units.Plural(place.Count, "time"), after, l.named(place.Until), each, l.inCalls(ns, isRange))
+	c.Finding = says(HostGap, where, "%s: %s.%s", text, gaps, l.inCalls(ns, isRange))
 	c.Evidence = []Evidence{
-		about("after", place.After), about("until", place.Until), times("gaps", place.Count),
-		lasts("nothing recorded", most),
+		about("after", place.After), about("until", place.Until), times("gaps", count), lasts("nothing recorded", most),
 	}
 	if c.Try = try; place.Count == 1 && len(l.Steps) == 0 && !l.byRequest {
 		c.Try += "; once, it may be start-up, such as compiling"

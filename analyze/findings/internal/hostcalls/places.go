@@ -7,10 +7,12 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
 
@@ -97,6 +99,29 @@ func beyondUsual(f *trace.Forest, operator string) int64 {
 		return sum
 	}
 	return sum - n*sketch.Median(others)
+}
+
+// GapsText says how often, how long and where the host leaves a device idle, for most of its time at a place, of so much at all
+// places. The gaps are rare if half of that time is in a few, of 1 ms at least and ten times as long as others at their places.
+func GapsText(places []timeline.Place, p *timeline.Place, most, all int64, after, until string) (text string, n int64, isRare bool) {
+	const long, longer = 1_000_000, 10 // ns
+	rareNS := int64(0)
+	for i := range places {
+		p := &places[i]
+		if p.MaxNS >= long && p.MaxNS*(p.Count-1) >= longer*(p.SumNS-p.MaxNS) && p.Until != key.Other {
+			n++
+			rareNS += p.MaxNS
+		}
+	}
+	if n > 1 && 2*rareNS >= all {
+		return units.Plural(n, "time") + " for " + units.Duration(rareNS/n) + " in the mean, the longest for " +
+			units.Duration(p.MaxNS) + " after " + after + ", until " + until, n, true
+	}
+	text = units.Plural(p.Count, "time") + " after " + after + ", until " + until + ", " + units.Duration(most/p.Count) + " each"
+	if isWhole := 10*most >= 9*p.SumNS; isWhole && p.Count > 1 && p.MaxNS*p.Count >= 2*most {
+		text += " and up to " + units.Duration(p.MaxNS)
+	}
+	return text, p.Count, false
 }
 
 // HasRule reports whether a rule of their own has the time in a range or a call of the host.
