@@ -18,8 +18,8 @@ type First struct {
 	ExtraNS, StartNS, EndNS int64
 }
 
-// FirstOf returns the first step of the loop with the most time, if it takes at least twice the median of at least
-// three others, else nil. rows are the result of Rows.
+// FirstOf returns the first step of the loop with the most time, if it takes at least 1.5 times the median of at
+// least three others, else nil. rows are the result of Rows.
 func FirstOf(rows []Row) *First {
 	var first *First
 	for loop := range order.RunsOf(rows, serviceOf) {
@@ -38,7 +38,7 @@ func FirstOf(rows []Row) *First {
 func firstOf(rows []Row) *First {
 	const (
 		others = 3
-		slower = 2
+		slower = 1.5
 	)
 	var walls []int64
 	all := int64(0)
@@ -57,7 +57,7 @@ func firstOf(rows []Row) *First {
 	}
 	first := &First{Row: rows[0], MedianNS: sketch.Median(walls[1:]), AllNS: all, Others: len(walls) - 1}
 	first.ExtraNS = max(0, rows[0].LeadNS-lead)
-	if first.ToNextNS.V += first.ExtraNS; first.ToNextNS.V >= slower*first.MedianNS {
+	if first.ToNextNS.V += first.ExtraNS; float64(first.ToNextNS.V) >= slower*float64(first.MedianNS) {
 		return first
 	}
 	return nil

@@ -44,19 +44,19 @@ func Of(f *trace.Forest, all []steps.Row) map[int64]float64 {
 	return works
 }
 
-// LikeFirst returns first, the first step, beside steps of its phase whose operations do as much work each, nil if it is not
-// twice as slow as three of them. A prompt before generated tokens is no start-up.
+// LikeFirst returns first, the first step, beside steps of its phase whose operations do as much work each, nil if it does
+// not take 1.5 times as long for its work as three of them. A prompt before generated tokens is no start-up.
 func LikeFirst(f *trace.Forest, all []steps.Row, first *steps.First) *steps.First {
 	const (
 		others = 3
-		slower = 2
+		slower = 1.5
 	)
 	if first == nil {
 		return nil
 	}
 	works := Of(f, all)
 	work := works[first.Row.StartNS.V]
-	var like []int64
+	var like, ofWork []int64 // their times, and for the work of the first
 	for i := range all {
 		s := &all[i]
 		if s.Service != first.Service || !s.ToNextNS.Known || s.StartNS == first.Row.StartNS {
@@ -65,9 +65,11 @@ func LikeFirst(f *trace.Forest, all []steps.Row, first *steps.First) *steps.Firs
 		isLike := s.Phase == first.Phase && (!s.Tokens.Known || first.Tokens.V <= 2*s.Tokens.V)
 		if isLike && work <= 2*works[s.StartNS.V] {
 			like = append(like, s.ToNextNS.V)
+			more := max(1, work/max(1, works[s.StartNS.V]))
+			ofWork = append(ofWork, int64(more*float64(s.ToNextNS.V)))
 		}
 	}
-	if len(like) < others || first.ToNextNS.V < slower*sketch.Median(like) {
+	if len(like) < others || float64(first.ToNextNS.V) < slower*float64(sketch.Median(ofWork)) {
 		return nil
 	}
 	found := *first
