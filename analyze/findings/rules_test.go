@@ -96,6 +96,22 @@ func (r *run) call(name string, ns int64) {
 	r.at += ns
 }
 
+// Many reads of values in each step are waits for the device, though each waits for a short kernel only and little code follows.
+func TestManyShortReadsAreWaits(t *testing.T) {
+	const us, steps, reads = 1_000, 10, 30
+	var r run
+	for step := range steps {
+		r.launch("aten::mm", "gemm", op.KindCompute, 2_000*us).Step = op.Known(int64(step))
+		for range reads {
+			r.launch("aten::linalg_vector_norm", "reduce_kernel", op.KindCompute, 3*us).Step = op.Known(int64(step))
+			r.host("aten::item", max(8*us, r.free-r.at))
+			r.at += 20 * us
+		}
+	}
+	f := only(found(t, r.records...), "device_wait")
+	check.Equal(t, "", "The host waits for the device 300 times in aten::item (30 a step). Meanwhile it launches no further work.", f.Text)
+}
+
 // Products of one shape that are far from the peak, forward and backward, are one change: to the share that other shapes reach.
 // Their FLOPs and bytes are equal to the others', their outputs are not recorded.
 func TestSlowShapesAreOneChange(t *testing.T) {
