@@ -213,12 +213,6 @@ type decompressor struct {
 	gzip gzip.Reader
 }
 
-func (d *decompressor) close() {
-	if d.zstd != nil {
-		d.zstd.Close()
-	}
-}
-
 // decompress decompresses src into dst. It returns an error unless the result has the size of dst. Unlike
 // the library's codecs it never allocates more.
 func (d *decompressor) decompress(c format.CompressionCodec, dst, src []byte) (err error) {

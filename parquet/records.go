@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/optrace/optrace/ingest"
@@ -93,6 +94,7 @@ type table struct {
 	name  string
 	bound []column // known columns, not opened
 	given opfile.Given
+	idle  sync.Pool // readers with their buffers, for other parts
 	// counts has the rows read and the bytes of their pages.
 	counts struct{ rows, bytes atomic.Int64 }
 }
@@ -108,6 +110,7 @@ func openTable(src io.ReaderAt, size int64, name string) (*table, error) {
 		return nil, fmt.Errorf("schema %q is not supported, this version reads %q", s, op.Schema)
 	}
 	t := &table{footer: footer, src: src, size: size, name: name}
+	t.idle.New = t.newReader
 	found := make(map[string]bool)
 	for _, c := range rows.Columns() {
 		if i := slices.IndexFunc(t.leaves, func(l leaf) bool { return l.is(c.Name) }); i >= 0 {
@@ -145,15 +148,13 @@ func columnNames(leaves []leaf) string {
 
 // read reads the row groups i to j-1.
 func (t *table) read(i, j int, yield func(op.Record, error) bool) {
-	r := &tableReader{table: t, yield: yield, batch: rows.NewBatch()}
-	if src, ok := t.src.(interface{ Hold(bytes int64) error }); ok {
-		r.memory.account.Hold = src.Hold
-	}
-	defer r.unpack.close()
+	r := t.idle.Get().(*tableReader)
+	defer t.idle.Put(r)
 	defer r.memory.account.Free()
-	for _, c := range t.bound {
-		r.used = append(r.used, c.opened(pages{src: t.src, leaf: c.leaf, unpack: &r.unpack, memory: &r.memory},
-			r.batch))
+	r.yield = yield
+	if err := r.memory.account.Set(r.memory.held, 1); err != nil {
+		yield(op.Record{}, err)
+		return
 	}
 	more := true
 	for ; i < j && more; i++ {
@@ -162,6 +163,19 @@ func (t *table) read(i, j int, yield func(op.Record, error) bool) {
 	if more && j == len(t.groups) && t.lost > 0 {
 		yield(op.Record{}, r.syntaxError(t.size, op.ErrorDamaged, "%d of %d rows are in no row group", t.lost, t.rows))
 	}
+}
+
+// newReader returns a reader of the table, a *tableReader.
+func (t *table) newReader() any {
+	r := &tableReader{table: t, batch: rows.NewBatch()}
+	if src, ok := t.src.(interface{ Hold(bytes int64) error }); ok {
+		r.memory.account.Hold = src.Hold
+	}
+	for _, c := range t.bound {
+		r.used = append(r.used, c.opened(pages{src: t.src, leaf: c.leaf, unpack: &r.unpack, memory: &r.memory},
+			r.batch))
+	}
+	return r
 }
 
 // tableReader reads rows of a table.

@@ -43,6 +43,7 @@ type Others struct {
 // batch reuses it.
 type Batch struct {
 	rows   []Row
+	others []Others // of the rows so far
 	Inputs []op.Shape
 	Dims   []int64
 	DTypes []op.DType
@@ -62,12 +63,14 @@ const Size = 256
 // NewBatch returns a batch.
 func NewBatch() *Batch {
 	// Empty lists need slices that are not nil.
-	return &Batch{rows: make([]Row, Size), Inputs: []op.Shape{}, Dims: []int64{}, texts: attrmap.NewBuilder(nil)}
+	return &Batch{rows: make([]Row, Size), others: make([]Others, 0, Size), Inputs: []op.Shape{}, Dims: []int64{},
+		texts: attrmap.NewBuilder(nil)}
 }
 
 // Reset returns n empty rows, at most [Size]. It invalidates the rows before.
 func (b *Batch) Reset(n int) []Row {
 	b.Inputs, b.Dims, b.DTypes, b.Attrs, b.Links = b.Inputs[:0], b.Dims[:0], b.DTypes[:0], b.Attrs[:0], b.Links[:0]
+	b.others = b.others[:0]
 	rows := b.rows[:n]
 	clear(rows)
 	for i := range rows {
@@ -78,8 +81,9 @@ func (b *Batch) Reset(n int) []Row {
 
 // More returns the fields of other records.
 func (r *Row) More() *Others {
-	if r.others == nil {
-		r.others = new(Others)
+	if b := r.Batch; r.others == nil {
+		b.others = append(b.others, Others{}) // within its capacity, one for each row
+		r.others = &b.others[len(b.others)-1]
 	}
 	return r.others
 }
