@@ -38,7 +38,6 @@ type pages struct {
 	memory   *memory
 	pos, end int64 // offsets in the file
 	rows     int64 // of the row group
-	size     int64 // bytes of pages in use, headers included
 
 	head []byte // page header
 	body []byte // stored page
@@ -101,7 +100,7 @@ func (p *pages) header() (*format.PageHeader, error) {
 			return nil, fmt.Errorf("page header: %w", err)
 		}
 		p.pos += int64(check.BytesRead())
-		p.size += int64(check.BytesRead())
+		p.memory.read += int64(check.BytesRead())
 		return h, nil
 	}
 }
@@ -138,7 +137,7 @@ func (p *pages) read(h *format.PageHeader, pg *page, rep, def int) (err error) {
 		return err
 	}
 	p.pos += int64(len(p.body))
-	p.size += int64(len(p.body))
+	p.memory.read += int64(len(p.body))
 	if h.CRC != 0 && crc32.ChecksumIEEE(p.body) != uint32(h.CRC) {
 		return errors.New("page's checksum does not match")
 	}
@@ -194,6 +193,7 @@ func grow(buf []byte, n int) []byte {
 type memory struct {
 	account budget.Account
 	held    int64
+	read    int64 // bytes of pages, headers included, that are not counted yet
 }
 
 // hold changes the memory of a column from *held to n bytes.

@@ -181,12 +181,11 @@ func (t *table) newReader() any {
 // tableReader reads rows of a table.
 type tableReader struct {
 	*table
-	yield   func(op.Record, error) bool
-	unpack  decompressor
-	memory  memory
-	batch   *rows.Batch
-	used    []*column
-	counted int64 // bytes of pages already in counts
+	yield  func(op.Record, error) bool
+	unpack decompressor
+	memory memory
+	batch  *rows.Batch
+	used   []*column
 }
 
 // readGroup reads the i-th row group and reports whether to continue.
@@ -214,7 +213,9 @@ func (t *tableReader) readGroup(i int) bool {
 				offset = c.pages.pos
 			}
 		}
-		if bytes, ok := t.count(len(batch)); !ok {
+		bytes := t.counts.bytes.Add(t.memory.read)
+		t.memory.read = 0
+		if n := t.counts.rows.Add(int64(len(batch))); n > freeRows && n/maxRowsPerByte > bytes {
 			t.yield(op.Record{}, fmt.Errorf("row %d: pages of %d bytes hold more than %d rows for each byte", row+1,
 				bytes, maxRowsPerByte))
 			return false
@@ -232,19 +233,6 @@ func (t *tableReader) readGroup(i int) bool {
 	}
 	return err == nil || t.yield(op.Record{}, t.syntaxError(offset, op.ErrorDamaged, "rows %d to %d are left out: %v",
 		row+1, end, err))
-}
-
-// count adds rows and the bytes of their pages to the counts. ok is false if the file has too many rows
-// for its bytes.
-func (t *tableReader) count(rows int) (bytes int64, ok bool) {
-	before := t.counted
-	t.counted = 0
-	for _, c := range t.used {
-		t.counted += c.pages.size
-	}
-	bytes = t.counts.bytes.Add(t.counted - before)
-	n := t.counts.rows.Add(int64(rows))
-	return bytes, n <= freeRows || n/maxRowsPerByte <= bytes
 }
 
 func (t *tableReader) syntaxError(offset int64, class op.ErrorClass, msg string, args ...any) error {
