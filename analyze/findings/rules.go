@@ -64,7 +64,11 @@ const (
 // before saves the same time and is left out.
 func (l *list) changes() {
 	found := make([][]candidate, len(rules))
-	parallel.Each(len(rules), func(i int) { found[i] = rules[i].find(l) })
+	longest := slices.IndexFunc(rules, func(r rule) bool { return r.name == "elementwise" }) // it replays: it starts first
+	parallel.Each(len(rules), func(i int) {
+		i = (i + longest) % len(rules)
+		found[i] = rules[i].find(l)
+	})
 	var all []candidate
 	for i := range rules {
 		r := &rules[i]

@@ -33,7 +33,7 @@ func (f *Forest) buildTree() {
 	byTrace, first := order.Group(f.Rows(), len(f.Names.Traces.Values), nil, f.Trace)
 	f.join(byTrace, first)
 	f.breakCycles()
-	parallel.Do(f.linkChildren, func() { f.collectRoots(byTrace, first) }, f.buildDevices)
+	parallel.Do(f.buildDevices, f.linkChildren, func() { f.collectRoots(byTrace, first) })
 }
 
 // join finds parents and the roots named by stamps, and marks duplicates and orphans. Rows without a trace id are
