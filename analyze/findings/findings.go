@@ -22,13 +22,12 @@ import (
 
 // Of returns the findings, the most important first.
 func Of(f *Facts) []Finding {
-	l := &list{Facts: *f, replays: make(chan struct{}, 2)}
+	l := &list{Facts: *f, replays: make(chan struct{}, 2), hostCalls: make(map[string]int64)}
 	l.Extent = cmp.Or(l.Extent, new(timeline.Extent))
 	l.IdleCauses = cmp.Or(l.IdleCauses, new(timeline.IdleCauses))
 	l.Operators = cmp.Or(l.Operators, new(operators.Operators))
 	l.Launches = cmp.Or(l.Launches, new(launch.Launches))
 	l.Coverage = cmp.Or(l.Coverage, new(launch.Coverage))
-	l.hostCalls = make(map[string]int64)
 	for i := range l.Operations {
 		if o := &l.Operations[i]; o.Side == op.SideHost.String() {
 			l.hostCalls[o.Operation] = o.Count

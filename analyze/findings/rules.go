@@ -70,8 +70,7 @@ func (l *list) changes() {
 		found[i] = rules[i].find(l)
 	})
 	var all []candidate
-	for i := range rules {
-		r := &rules[i]
+	for i, r := range rules {
 		for _, c := range found[i] {
 			c.Kind = cmp.Or(c.Kind, r.kind)
 			c.Rule = cmp.Or(c.Rule, r.name)
@@ -97,21 +96,19 @@ func (l *list) changes() {
 	worth := all[:0]
 	var behind []candidate
 	for i, c := range all {
-		if !replayed[i] {
-			continue
-		}
-		if l.enough(c.saving.NS) {
+		switch {
+		case !replayed[i]:
+		case l.enough(c.saving.NS):
 			worth = append(worth, c)
-		} else if len(c.behind) > 0 && !c.isEffect {
+		case len(c.behind) > 0 && !c.isEffect:
 			c.changes, c.atMost = c.behind, true
 			behind = append(behind, c)
 		}
 	}
 	all = worth
 	slices.SortStableFunc(all, func(a, b candidate) int {
-		return cmp.Or(
-			order.Flags(a.isEffect, b.isEffect), order.Flags(a.isGeneral, b.isGeneral), cmp.Compare(b.saving.NS, a.saving.NS),
-		)
+		return cmp.Or(order.Flags(a.isEffect, b.isEffect), order.Flags(a.isGeneral, b.isGeneral),
+			cmp.Compare(b.saving.NS, a.saving.NS))
 	})
 	if slices.ContainsFunc(all, func(c candidate) bool { return c.Kind == Launch || c.Kind == SmallOperations }) {
 		all = append(all, behind...)
