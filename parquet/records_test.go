@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -200,7 +202,7 @@ func TestRandomAccess(t *testing.T) {
 }
 
 // Readers share a table by row groups.
-func TestPartsOfRowGroups(t *testing.T) {
+func TestPartsOfRowGroupsConcurrentSafe(t *testing.T) {
 	type row struct {
 		Operation  string `parquet:"operation,dict"`
 		DurationNS int64  `parquet:"duration_ns"`
@@ -229,21 +231,21 @@ func TestPartsOfRowGroups(t *testing.T) {
 	}
 }
 
-// inParts returns the transcripts of the parts of a file, and the number of parts with records.
+// inParts returns the transcripts of the parts of a file, read at once, and the number of parts with records.
 func inParts(t *testing.T, content []byte, name string, size int) (transcript string, n int) {
 	t.Helper()
 	parts, err := parquet.Parts(bytes.NewReader(content), int64(len(content)), name, size)
 	if err != nil {
 		return recordtest.Transcript(t, ingest.Open(name).Records()), 1
 	}
-	for _, records := range parts {
-		text := recordtest.Transcript(t, records)
-		if text != "" {
-			n++
-		}
-		transcript += text
+	texts := make([]string, len(parts))
+	var group sync.WaitGroup
+	for i, records := range parts {
+		group.Go(func() { texts[i] = recordtest.Transcript(t, records) })
 	}
-	return transcript, n
+	group.Wait()
+	texts = slices.DeleteFunc(texts, func(text string) bool { return text == "" })
+	return strings.Join(texts, ""), len(texts)
 }
 
 // Entries get the attributes of the preceding resource.
