@@ -139,7 +139,10 @@ func (l *list) withoutTimes() {
 func (l *list) run() {
 	l.name()
 	l.failedRequests()
-	l.First = stepload.LikeFirst(l.Forest, l.Steps, l.First)
+	first := stepload.LikeFirst(l.Forest, l.Steps, l.First)
+	if l.First = nil; first != nil && (first.ToNextNS.V >= 2*first.MedianNS || len(l.findStarts().names) > 0) { // or slow calls
+		l.First = first
+	}
 	l.divide()
 	if l.unknown != "" {
 		l.withoutTimes()

@@ -303,7 +303,7 @@ func (l *list) unrecorded(named map[string]bool) []candidate {
 		try += "; read the value once every N steps (alone " + units.Duration(alone.NS) + ")"
 	}
 	gain := most
-	gaps, count, isRare := hostcalls.GapsText(l.Places, place, most, ns*l.devicesNum, after, l.named(place.Until))
+	gaps, count, isRare := hostcalls.GapsText(l.Places, place, most, ns*l.devicesNum, after, l.named(place.Until), l.inFirst)
 	if (2*inRanges >= ns || l.betweenNS > 0) && l.replay(&c.saving, c.changes) {
 		if 2*inRanges >= ns && !isRare { // other ranges have pauses, too
 			c.saving.NS = min(c.saving.NS, inRanges*l.devicesNum)

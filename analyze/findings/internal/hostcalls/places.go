@@ -102,13 +102,17 @@ func beyondUsual(f *trace.Forest, operator string) int64 {
 }
 
 // GapsText says how often, how long and where the host leaves a device idle, for most of its time at a place, of so much at all
-// places. The gaps are rare if half of that time is in a few, of 1 ms at least and ten times as long as others at their places.
-func GapsText(places []timeline.Place, p *timeline.Place, most, all int64, after, until string) (text string, n int64, isRare bool) {
+// places. The gaps are rare if half of that time is in a few behind the first step, of 1 ms at least and ten times as long as
+// others at their places.
+func GapsText(
+	places []timeline.Place, p *timeline.Place, most, all int64, after, until string, inFirst func(timeline.HostGap) bool,
+) (text string, n int64, isRare bool) {
 	const long, longer = 1_000_000, 10 // ns
 	rareNS := int64(0)
 	for i := range places {
 		p := &places[i]
-		if p.MaxNS >= long && p.MaxNS*(p.Count-1) >= longer*(p.SumNS-p.MaxNS) && p.Until != key.Other {
+		isLong := p.MaxNS >= long && p.MaxNS*(p.Count-1) >= longer*(p.SumNS-p.MaxNS)
+		if isLong && p.Until != key.Other && !inFirst(timeline.HostGap{StartNS: p.MaxStartNS, DurationNS: p.MaxNS}) {
 			n++
 			rareNS += p.MaxNS
 		}

@@ -88,7 +88,7 @@ func whole(name string, r *work.Roofline, least float64) Reach {
 
 // Of returns the operations with a bound, those with the most excess first, and by bound the share of the peak of all calls
 // above the share least, absent without such calls. Calls below it are slow. A call of twice the median of those with equal
-// work counts with the median: its own time is no property of the operation.
+// work counts with the median if it is rare, in a third at most: its own time is no property of the operation.
 func Of(f *trace.Forest, least float64) (all []Reach, likes map[string]float64) {
 	const (
 		perNS, slower = 1000, 2      // ps
@@ -119,12 +119,19 @@ func Of(f *trace.Forest, least float64) (all []Reach, likes map[string]float64) 
 		r.Name, r.IsOperator, r.Bound = name, of.launcher != "", bound
 		r.All += int64(len(*list))
 		ps, median, sum := max(of.ps, -of.ps)+empty, sketch.Median(*list), int64(0)
+		rare := func(ns int64) bool { return ns >= slower*median }
+		few := 0
+		for _, ns := range *list {
+			if rare(ns) {
+				few++
+			}
+		}
 		for _, ns := range *list {
 			if at := float64(ps) / perNS; at <= float64(ns) && at > least*float64(ns) {
 				took[bound] += float64(ns)
 				bounds[bound] += at - empty/perNS
 			}
-			if ns >= slower*median {
+			if 3*few <= len(*list) && rare(ns) {
 				ns = median
 			}
 			sum += ns
