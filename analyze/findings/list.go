@@ -142,11 +142,7 @@ func says(kind Kind, where Where, format string, args ...any) Finding {
 
 // part formats a time with its share of the whole.
 func (l *list) part(ns int64) string {
-	share := "0 %"
-	if l.whole != 0 {
-		share = units.Percent(float64(ns) / float64(l.whole))
-	}
-	return units.Duration(ns) + " (" + share + ")"
+	return units.Duration(ns) + " (" + units.Percent(float64(ns)/float64(max(1, l.whole))) + ")"
 }
 
 func (l *list) label(k device.Key) string {

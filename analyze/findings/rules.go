@@ -115,12 +115,12 @@ func (l *list) changes() {
 	}
 	const small = 4
 	var kept []replay.Change
-	together := int64(0)
+	together, ofEngine := int64(0), false // has changes of what engines do
 	for i := range all {
 		c := &all[i]
 		explained := c.isEffect && !all[0].isEffect && (c.changes == nil || small*together > c.saving.NS)
-		if explained && !c.stands {
-			break
+		if explained && (!c.stands || c.Rule == "queue" && ofEngine) {
+			continue
 		}
 		if len(c.changes) == 0 {
 			l.claim(c)
@@ -147,6 +147,7 @@ func (l *list) changes() {
 		if 2*more < c.saving.NS || !l.enough(c.saving.NS+c.beside) {
 			continue
 		}
+		ofEngine = ofEngine || !slices.Contains([]string{"before_operations", "network", "after_operations"}, c.Rule)
 		kept = append(kept, c.changes...)
 		together = joint.NS
 		if l.claim(c); len(kept) >= 2*maxChanges {
