@@ -80,13 +80,6 @@ func (l *list) waitForDevices() bool {
 	return 10*l.devicesNum*ns >= l.busyNS()
 }
 
-func (l *list) busyNS() (ns int64) {
-	for i := range l.Devices {
-		ns += l.Devices[i].BusyNS.V
-	}
-	return ns
-}
-
 type boundPart struct {
 	name string
 	ns   int64

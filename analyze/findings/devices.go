@@ -183,4 +183,11 @@ func (l *list) findMostWork() *uneven.Device {
 	return u
 }
 
+func (l *list) busyNS() (ns int64) {
+	for i := range l.Devices {
+		ns += l.Devices[i].BusyNS.V
+	}
+	return ns
+}
+
 func ratio(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }

@@ -107,7 +107,8 @@ func TestManyShortReadsAreWaits(t *testing.T) {
 			from := r.at
 			r.call("cudaStreamSynchronize", max(5*us, r.free-r.at))
 			e := r.host("aten::item", us)
-			e.Start, e.Duration = op.Known(e.Start.V-r.at+us+from), r.at-from
+			e.Start = op.Known(e.Start.V - r.at + us + from)
+			e.Duration = r.at - from
 			r.at += 6 * us
 		}
 	}

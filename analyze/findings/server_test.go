@@ -200,9 +200,12 @@ func answering() (records []op.Record) {
 	for i := range byte(20) {
 		id := op.TraceID{9, i}
 		at := (1_000 + 50*int64(i)) * ms
-		picture, encode := spanAt("picture", "", id, at+10*ms, 30*ms), spanAt("encode", "", id, at+30*ms, 10*ms)
-		picture.Span.SpanID, picture.Span.ParentSpanID = op.SpanID{2}, op.SpanID{1}
-		encode.Span.SpanID, encode.Span.ParentSpanID = op.SpanID{3}, op.SpanID{2}
+		picture := spanAt("picture", "", id, at+10*ms, 30*ms)
+		picture.Span.SpanID = op.SpanID{2}
+		picture.Span.ParentSpanID = op.SpanID{1}
+		encode := spanAt("encode", "", id, at+30*ms, 10*ms)
+		encode.Span.SpanID = op.SpanID{3}
+		encode.Span.ParentSpanID = op.SpanID{2}
 		records = append(records, spanAt("POST", "", id, at, 40*ms), matmulAt("", id, at, 10*ms), picture, encode)
 	}
 	return records

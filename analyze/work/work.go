@@ -2,6 +2,7 @@ package work
 
 import (
 	"cmp"
+
 	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/peaks"
