@@ -392,7 +392,7 @@ func (l *list) rooflines() (all []candidate) {
 		}
 		share := float64(sum.LeastNS) / float64(sum.NS)
 		if sum.Slow < sum.All {
-			in = " in " + units.Count(sum.Slow) + " of " + units.Plural(sum.All, "call")
+			in = " in " + units.Count(sum.Slow) + " of " + units.Plural(sum.All, "call") + far.Where(named)
 		}
 		c.Finding = says(Roofline, where, "%s%s%s of what the device can do%s, bound by %s.", strings.Join(names, ", "), reaches,
 			units.Percent(share), in, first.Bound)

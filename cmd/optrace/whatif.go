@@ -47,17 +47,15 @@ func (f *whatifFlags) run(ctx context.Context, s streams.Streams, line *flags.Li
 			return exit.Usagef("%q is no file. Write a change as -change 'WHAT SELECT'", name)
 		}
 	}
-	for _, c := range f.changes {
-		if c.Kind == replay.Roofline && peaks == nil {
-			return exit.Usagef("-change %q needs -peaks", c)
-		}
-	}
 	return output.Produce(ctx, s, f.Output, line.Inputs, func(out *output.File) error {
 		in, done := input.Source{Inputs: line.Inputs, InOut: f.InOut, Exclude: out.Exclude}.Open(s)
 		r, err := analyze.RunWhatIf(ctx, in, analyze.Options{Peaks: peaks}, f.changes...)
 		done()
 		if unknown, ok := errors.AsType[*replay.UnknownError](err); ok {
 			return exit.Input(fmt.Errorf("-change: %w%s", err, exit.Guess(unknown.Select, unknown.Names)))
+		}
+		if errors.Is(err, analyze.ErrNoPeaks) {
+			return exit.Usagef("roofline needs -peaks: %w", err)
 		}
 		if err != nil {
 			return exit.Input(err)

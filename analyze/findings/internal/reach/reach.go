@@ -19,6 +19,8 @@ type Reach struct {
 	Name       string
 	IsOperator bool
 	Bound      string // work.BoundCompute or work.BoundMemory
+	// Path is that of all calls of the slowest like, "" if they have several.
+	Path string
 	// Slow of All calls are far from the peak, together with their like. They take NS, and LeastNS at the peak, the time of an
 	// empty kernel included.
 	All, Slow, NS, LeastNS int64
@@ -30,6 +32,14 @@ type Far struct {
 	Like float64
 	// UnknownKernels is set for an operator with kernels of unknown work.
 	UnknownKernels bool
+}
+
+// Where says in which module most of the excess is, "" if unknown.
+func (f *Far) Where(named func(path string) string) string {
+	if path := f.Slow[0].Path; path != "" {
+		return ", most in " + named(path)
+	}
+	return ""
 }
 
 // Sum returns the sums of a change's operations.
@@ -57,8 +67,13 @@ func Find(f *trace.Forest, operations []profile.Operation, rows []operators.Row,
 		for i := range rows {
 			r := whole(rows[i].Operator, rows[i].Roofline, least)
 			isOf := func(s Reach) bool { return s.Name == r.Name }
-			at := slices.IndexFunc(slow, isOf)
-			if r.Slow == 0 || at >= 0 && slow[at].All >= r.All {
+			known := int64(0)
+			for _, s := range slow {
+				if isOf(s) {
+					known += s.All
+				}
+			}
+			if r.Slow == 0 || known >= r.All {
 				continue
 			}
 			slow = slices.DeleteFunc(slow, isOf)
@@ -99,47 +114,63 @@ func Of(f *trace.Forest, least float64) (all []Reach, likes map[string]float64) 
 		launcher string
 		ps       int64 // below 0 by memory
 	}
-	groups := make(map[like]*[]int64)
+	type calls struct {
+		durations []int64
+		path      int32 // 0 for several
+	}
+	groups := make(map[like]*calls)
 	for _, r := range f.Devices.ByStart {
 		if ps := f.Work(r).Bound; ps != 0 {
-			list := order.At(groups, like{f.Likeness(r), f.LauncherName(r), ps})
-			*list = append(*list, f.Duration(r))
+			c := order.At(groups, like{f.Likeness(r), f.LauncherName(r), ps})
+			if path := f.Path(r); len(c.durations) == 0 {
+				c.path = path
+			} else if path != c.path {
+				c.path = 0
+			}
+			c.durations = append(c.durations, f.Duration(r))
 		}
 	}
 	type key struct{ name, bound string }
 	found := make(map[key]*Reach)
-	took, bounds := make(map[string]float64), make(map[string]float64) // of calls above least
-	for of, list := range groups {
+	took, bounds := make(map[string]int64), make(map[string]int64) // of calls above least, in ns and ps
+	longest := make(map[key]int64)                                 // excess of a like
+	for of, c := range groups {
 		name := cmp.Or(of.launcher, f.Names.Operations.Values[of.Name])
 		bound := work.BoundCompute
 		if of.ps < 0 {
 			bound = work.BoundMemory
 		}
-		r := order.At(found, key{name, bound})
+		k := key{name, bound}
+		r := order.At(found, k)
 		r.Name, r.IsOperator, r.Bound = name, of.launcher != "", bound
-		r.All += int64(len(*list))
-		ps, median, sum := max(of.ps, -of.ps)+empty, sketch.Median(*list), int64(0)
+		r.All += int64(len(c.durations))
+		ps, median, sum := max(of.ps, -of.ps)+empty, sketch.Median(c.durations), int64(0)
 		rare := func(ns int64) bool { return ns >= slower*median }
 		few := 0
-		for _, ns := range *list {
+		for _, ns := range c.durations {
 			if rare(ns) {
 				few++
 			}
 		}
-		for _, ns := range *list {
+		for _, ns := range c.durations {
 			if at := float64(ps) / perNS; at <= float64(ns) && at > least*float64(ns) {
-				took[bound] += float64(ns)
-				bounds[bound] += at - empty/perNS
+				took[bound] += ns
+				bounds[bound] += ps - empty
 			}
-			if 3*few <= len(*list) && rare(ns) {
+			if 3*few <= len(c.durations) && rare(ns) {
 				ns = median
 			}
 			sum += ns
 		}
-		if n := int64(len(*list)); float64(n*ps) < least*perNS*float64(sum) {
+		if n := int64(len(c.durations)); float64(n*ps) < least*perNS*float64(sum) {
 			r.Slow += n
 			r.NS += sum
 			r.LeastNS += n * ps / perNS
+			path := f.Names.Paths.Values[c.path]
+			if excess := sum - n*ps/perNS; excess > longest[k] || excess == longest[k] && path < r.Path {
+				longest[k] = excess
+				r.Path = path
+			}
 		}
 	}
 	for _, r := range found {
@@ -150,7 +181,7 @@ func Of(f *trace.Forest, least float64) (all []Reach, likes map[string]float64) 
 	})
 	likes = make(map[string]float64)
 	for bound, ns := range took {
-		likes[bound] = bounds[bound] / ns
+		likes[bound] = float64(bounds[bound]) / perNS / float64(ns)
 	}
 	return all, likes
 }
