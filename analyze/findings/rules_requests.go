@@ -120,13 +120,8 @@ func (l *list) queues() (all []candidate) {
 				"%s waited in a queue for %s while their engine was idle. It may wait for more requests.", who, l.part(a.IdleNS))
 			f.Evidence = []Evidence{lasts("in the queue of an idle engine", a.IdleNS), lasts("in the queue", a.QueuedNS)}
 			f.Try = "a shorter window for batches: begin while the engine is idle"
-			const left = 0.05 // of the time between executions, for what the host does
-			c := candidate{Finding: f, changes: []replay.Change{{Kind: replay.Host, Factor: left}}, atMost: true}
-			if l.replay(&c.saving, c.changes) { // the host's time elsewhere goes as well
-				c.saving.NS = min(c.saving.NS, a.QueuedNS)
-				c.saving.HighNS = min(c.saving.HighNS, a.QueuedNS)
-			}
-			all = append(all, c)
+			saving := replay.Saving{NS: a.IdleNS, HighNS: a.QueuedNS} // others wait for its batch
+			all = append(all, candidate{Finding: f, saving: saving, atMost: true})
 		}
 		queued, isFull := a.QueuedNS, l.isFull()
 		if !isFull { // a request waits for the step running at its arrival

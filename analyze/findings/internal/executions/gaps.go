@@ -89,15 +89,41 @@ func came(f *trace.Forest, works []Span) []int64 {
 		came[i] = math.MaxInt64 / 2
 		for _, r := range w.Requests {
 			if began[r] == w.from && int(r) < f.Len() {
-				at := f.Start(r)
-				if last[r] != r {
-					at = f.End(last[r])
-				}
-				came[i] = min(came[i], at)
+				came[i] = min(came[i], arrival(f, last[r], w.from))
 			}
 		}
 	}
 	return came
+}
+
+// arrival returns when a request came to its engine that begins with it at a time: at the end of a span, or at its begin if
+// it goes on, as the request itself does.
+func arrival(f *trace.Forest, came int32, first int64) int64 {
+	if f.End(came) <= first {
+		return f.End(came)
+	}
+	return f.Start(came)
+}
+
+// usualDelay returns the usual time from the arrival of a request at an idle engine to its execution, given all. isHosts reports
+// whether it is without the host's time before executions: requests that wait for as long or longer tell that, if some do, by
+// what they wait behind the end of the execution before. The rest is a way to the engine, or a window for batches.
+func usualDelay(delays []int64, behind [][2]int64) (usual int64, isHosts bool) {
+	const few = 5
+	if len(delays) == 0 {
+		return 0, false
+	}
+	usual = sketch.Median(delays)
+	var host []int64
+	for _, waited := range behind {
+		if waited[0] >= usual {
+			host = append(host, waited[1])
+		}
+	}
+	if len(host) < few {
+		return usual, false
+	}
+	return max(0, usual-sketch.Median(host)), true
 }
 
 // Between returns the gaps between executions, given by start, or between their operations, while a request has had
@@ -123,19 +149,19 @@ func Between(f *trace.Forest, works []Span, operations bool) (g Gaps) {
 		}
 	}
 	came := came(f, works)
-	var delays []int64 // of engines without a request
+	var delays []int64    // of engines without a request
+	var behind [][2]int64 // how long a request waited at the end of the execution before, and then
 	for i, w := range works {
 		of := engine{f.Service(w.Row), w.device}
 		if ended := before[of]; ended != nil && came[i] >= ended.to && came[i] < w.from {
 			delays = append(delays, w.from-came[i])
+		} else if ended != nil && came[i] < ended.to && ended.to <= w.from {
+			behind = append(behind, [2]int64{ended.to - came[i], w.from - ended.to})
 		}
 		before[of] = &works[i]
 	}
 	clear(before)
-	usual := int64(0)
-	if len(delays) > 0 {
-		usual = sketch.Median(delays)
-	}
+	usual, isHosts := usualDelay(delays, behind)
 	running := make(map[engine]int)
 	answered := make(map[int32]int64) // by request, the end of its execution before on any engine
 	for i := range works {
@@ -162,7 +188,7 @@ func Between(f *trace.Forest, works []Span, operations bool) (g Gaps) {
 					g.List = append(g.List, w.from-from)
 					g.NS += w.from - from
 				}
-			} else if from == ended.to || w.from-came[i] > longer*usual && usual > 0 {
+			} else if from == ended.to || isHosts && w.from > from || w.from-came[i] > longer*usual && usual > 0 {
 				g.List = append(g.List, w.from-from)
 				g.NS += w.from - from
 			}
@@ -301,11 +327,7 @@ func WithinRequests(f *trace.Forest, above time.Duration) (g Gaps) {
 					g.First = append(g.First, start-from)
 				}
 			} else if isOne && ended[r] == 0 && f.Start(of) >= end {
-				at := f.Start(of)
-				if came[of] != of {
-					at = f.End(came[of])
-				}
-				alone = append(alone, start-at)
+				alone = append(alone, start-arrival(f, came[of], start))
 			}
 			g.Steps += max(0, f.End(r)-max(start, end))
 			before, end = r, max(end, f.End(r))
