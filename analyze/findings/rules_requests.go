@@ -320,8 +320,8 @@ func (l *list) after() (all []candidate) {
 		f.Evidence = []Evidence{about("span", most), lasts("after the last operation", ns)}
 		f.Try = "more workers, less work on the host, or an answer before it is done"
 		c := candidate{Finding: f, saving: replay.Saving{NS: ns, HighNS: ns}, atMost: true}
-		if waits, below := hostcalls.WaitsBelow(l.Forest, most); 2*waits >= ns {
-			c.Text += " They wait " + units.Duration(waits) + " of it before " + l.named(below) + " begins."
+		if waits, of, below := hostcalls.WaitsBelow(l.Forest, a.AfterIn); l.enough(waits) {
+			c.Text += fmt.Sprintf(" %s waits %s of it before %s begins, as others end.", l.named(of), units.Duration(waits), l.named(below))
 			c.saving.NS = min(ns, waits)
 		}
 		all = append(all, c)
