@@ -245,7 +245,7 @@ func (l *list) findEngineHost() []candidate {
 		served += l.Alike[i].Count
 	}
 	const some = 4 // a gap in every so many requests is no rare one
-	if long, ns, usual := g.Pauses(); 2*ns > g.NS && (!l.isOfTurns() || some*long <= served) {
+	if long, ns, usual, areMost := g.Pauses(); areMost && (!l.isOfTurns() || some*long <= served) {
 		f.Rule = "pauses"
 		f.Text = fmt.Sprintf("The engine pauses %s between %s, for %s in the mean, while requests wait; other gaps "+
 			"take %s.", units.Plural(long, "time"), where, units.Duration(ns/long), units.Duration(usual))

@@ -21,6 +21,8 @@ import (
 type Gaps struct {
 	List, First                   []int64
 	NS, Steps, Within, Operations int64
+	// Idle is the part of NS before executions of new requests of an idle engine, without pauses.
+	Idle int64
 	// Executions is the number of executions, of which few may have a gap.
 	Executions int64
 	// After and Until name the operations of devices with most of the time between them, LongestNS, if known.
@@ -49,8 +51,9 @@ func (g *Gaps) Are(much float64) bool {
 // longer is how many times the usual time a pause takes.
 const longer = 8
 
-// Pauses returns the number and the sum of rare gaps far longer than the usual one.
-func (g *Gaps) Pauses() (n, ns, usual int64) {
+// Pauses returns the number and the sum of rare gaps far longer than the usual one. AreMost reports whether these have most of
+// the time, beside that of idle engines.
+func (g *Gaps) Pauses() (n, ns, usual int64, areMost bool) {
 	const rare = 10
 	for _, list := range [][]int64{g.First, g.List} {
 		if len(list) == 0 {
@@ -69,7 +72,7 @@ func (g *Gaps) Pauses() (n, ns, usual int64) {
 			ns += sum
 		}
 	}
-	return n, ns, usual
+	return n, ns, usual, 2*ns > g.NS-g.Idle
 }
 
 // came returns when the first of the new requests of each execution came to its engine: at the end of the last span below it
@@ -105,25 +108,25 @@ func arrival(f *trace.Forest, came int32, first int64) int64 {
 	return f.Start(came)
 }
 
-// usualDelay returns the usual time from the arrival of a request at an idle engine to its execution, given all. isHosts reports
-// whether it is without the host's time before executions: requests that wait for as long or longer tell that, if some do, by
-// what they wait behind the end of the execution before. The rest is a way to the engine, or a window for batches.
-func usualDelay(delays []int64, behind [][2]int64) (usual int64, isHosts bool) {
+// usualDelay returns the usual time from the arrival of a request at an idle engine to its execution, given all, and the host's
+// part of it, if requests that wait for as long or longer tell that: what they wait behind the end of the execution before. The
+// rest is a way to the engine, or a window for batches.
+func usualDelay(delays []int64, behind [][2]int64) (usual, host int64) {
 	const few = 5
 	if len(delays) == 0 {
-		return 0, false
+		return 0, 0
 	}
 	usual = sketch.Median(delays)
-	var host []int64
+	var hosts []int64
 	for _, waited := range behind {
 		if waited[0] >= usual {
-			host = append(host, waited[1])
+			hosts = append(hosts, waited[1])
 		}
 	}
-	if len(host) < few {
-		return usual, false
+	if len(hosts) >= few {
+		host = min(usual, sketch.Median(hosts))
 	}
-	return max(0, usual-sketch.Median(host)), true
+	return usual, host
 }
 
 // Between returns the gaps between executions, given by start, or between their operations, while a request has had
@@ -161,7 +164,7 @@ func Between(f *trace.Forest, works []Span, operations bool) (g Gaps) {
 		before[of] = &works[i]
 	}
 	clear(before)
-	usual, isHosts := usualDelay(delays, behind)
+	usual, host := usualDelay(delays, behind)
 	running := make(map[engine]int)
 	answered := make(map[int32]int64) // by request, the end of its execution before on any engine
 	for i := range works {
@@ -181,16 +184,18 @@ func Between(f *trace.Forest, works []Span, operations bool) (g Gaps) {
 		if ended != nil && w.from > ended.to {
 			from := ended.to
 			if running[of] == 0 {
-				from = max(from, came[i]+usual)
+				from = max(from, came[i]+usual-host)
 			}
 			if at := w.ready(answered); at > from { // until then its requests were on other engines
 				if from = at; w.from > from {
 					g.List = append(g.List, w.from-from)
 					g.NS += w.from - from
 				}
-			} else if from == ended.to || isHosts && w.from > from || w.from-came[i] > longer*usual && usual > 0 {
+			} else if isPause := w.from-came[i] > longer*usual && usual > 0; from == ended.to || isPause || host > 0 && w.from > from {
 				g.List = append(g.List, w.from-from)
-				g.NS += w.from - from
+				if g.NS += w.from - from; from != ended.to && !isPause {
+					g.Idle += w.from - from
+				}
 			}
 		}
 		for _, r := range w.Requests {

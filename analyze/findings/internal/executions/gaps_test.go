@@ -49,7 +49,7 @@ func TestGapsWithinSteps(t *testing.T) {
 	}
 	f.Build()
 	g := executions.WithinSteps(f)
-	n, ns, _ := g.Pauses()
+	n, ns, _, _ := g.Pauses()
 	check.Equal(t, "pauses", 2, n)
 	check.Equal(t, "in them", 12*ms, ns)
 	check.Equal(t, "beside them", 288*ms, g.Steps)
@@ -106,7 +106,7 @@ func TestPausesAreRareAmongExecutions(t *testing.T) {
 	list := []int64{100 * us, 100 * us, 100 * us, 100 * us, 6000 * us, 7000 * us}
 	for all, want := range map[int64]int64{0: 0, 19: 0, 20: 2} {
 		g := executions.Gaps{List: list, Executions: all}
-		n, ns, usual := g.Pauses()
+		n, ns, usual, _ := g.Pauses()
 		check.Equal(t, "pauses, in them, usual", [3]int64{want, want / 2 * 13000 * us, 100 * us}, [3]int64{n, ns, usual})
 	}
 }
