@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/findings/internal/enginetext"
@@ -22,44 +21,33 @@ func (l *list) longPrompts() []candidate {
 	if l.Forest == nil || !l.byRequest {
 		return nil
 	}
-	weights := executions.Weights(l.Forest)
-	kind, has, unit := "prompt", "a weight of", "count"
-	amount := func(w float64) string { return units.Count(int64(w)) }
-	if len(weights) == 0 {
-		kind, has, unit = "request", "a first step of", "ns"
-		amount = func(w float64) string { return units.Duration(int64(w)) }
-		if weights = executions.FirstTime(l.Forest); l.isOfTurns() { // without shared executions
-			weights, has = executions.OwnTime(l.Forest), "work of"
-		}
-	}
-	rows := slices.SortedFunc(maps.Keys(weights), func(a, b int32) int {
-		return cmp.Or(cmp.Compare(weights[b], weights[a]), cmp.Compare(a, b))
-	})
-	rows = slices.DeleteFunc(rows, func(r int32) bool { return int(r) >= l.Forest.Len() }) // without a span
-	long := executions.Long(weights, rows, kind == "prompt")
-	if long == 0 {
+	x := executions.LongOnes(l.Forest, l.isOfTurns())
+	if x.Long == 0 {
 		return nil
 	}
-	n := l.Forest.Node(rows[0])
+	n := l.Forest.Node(x.Rows[0])
 	id := n.TraceID()
-	stalls := "A long " + kind + " stalls"
-	if long > 1 {
-		stalls = units.Count(int64(long)) + " long " + kind + "s stall"
+	stalls := "A long " + x.Kind + " stalls"
+	if x.Long > 1 {
+		stalls = units.Count(int64(x.Long)) + " long " + x.Kind + "s stall"
 	}
 	whom := "the batch"
 	if len(l.Forest.Executions.List) == 0 {
 		whom = "the others"
 	}
 	f := says(SlowRequest, Where{Section: "critical_path", TraceID: id, SpanID: n.SpanID()},
-		"%s %s: %s %s has %s %s, the others at most %s.", stalls, whom, l.named(n.Name()), enginetext.ShortID(id), has,
-		amount(weights[rows[0]]), amount(weights[rows[long]]))
+		"%s %s: %s %s %s %s, the others at most %s.", stalls, whom, l.named(n.Name()), enginetext.ShortID(id), x.Has,
+		x.Amount(0), x.Amount(x.Long))
 	c := candidate{Finding: f}
-	for _, r := range rows[:long] {
+	for _, r := range x.Rows[:x.Long] {
 		id := l.Forest.Node(r).TraceID().String()
-		c.Evidence = append(c.Evidence, about("request", id), figure("weight", weights[r], unit))
+		c.Evidence = append(c.Evidence, about("request", id), figure("weight", x.Weights[r], x.Unit))
 		c.changes = append(c.changes, change(replay.Without, "request="+id)...)
 	}
-	c.Evidence = append(c.Evidence, figure("usual weight", weights[rows[long]], unit))
+	c.Evidence = append(c.Evidence, figure("usual weight", x.Weights[x.Rows[x.Long]], x.Unit))
+	if x.BySteps {
+		c.Try = "let others join the batch and leave it at each step, or give long requests an engine of their own"
+	}
 	return []candidate{c}
 }
 
@@ -69,6 +57,9 @@ func (l *list) stalled() []candidate {
 	all := l.longPrompts()
 	for i := range all {
 		c := &all[i]
+		if c.Try != "" {
+			continue
+		}
 		size := math.Exp2(math.Ceil(math.Log2(max(1, c.Evidence[len(c.Evidence)-1].Value.(float64)))))
 		var inChunks replay.Saving
 		isTokens := c.Evidence[len(c.Evidence)-1].Unit != "ns"
