@@ -24,7 +24,6 @@ func (l *list) divide() {
 			first = rank
 		}
 	}
-	l.devicesNum = max(1, int64(len(l.Extent.Devices)))
 	l.whole = l.Extent.DurationNS
 	by := &l.by
 	if l.Paths != nil && l.Paths.DurationNS > 0 && len(l.Alike) > 0 && l.waitForDevices() && l.serves() {

@@ -187,12 +187,10 @@ func (l *list) findTurns() (all []candidate) {
 		if !ok || !l.enough(t.WaitedNS) {
 			continue
 		}
-		f := says(SlowRequest, Where{Section: "critical_path", Operation: name},
-			"%s runs one at a time: %s of %s wait for the one before, %s of %s.", l.named(name), units.Count(t.Waited),
-			units.Plural(t.Calls, "call"), units.Duration(t.WaitedNS), units.Duration(t.NS))
+		f := says(SlowRequest, Where{Section: "critical_path", Operation: name}, "%s", t.Says(l.named(name)))
 		f.Rule = "queue"
 		f.Evidence = []Evidence{about("operation", name), times("calls that wait", t.Waited), lasts("waits", t.WaitedNS)}
-		f.Try = "let more of them run at a time: a lock, a pool of one worker or connection holds them up"
+		f.Try = "let more of them run at a time: a lock, or a pool of few workers or connections holds them up"
 		all = append(all, candidate{
 			Finding: f, changes: change(replay.NoWait, name), before: map[string]int64{name: t.WaitedNS},
 		})

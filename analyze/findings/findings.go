@@ -47,6 +47,7 @@ func Of(f *Facts) []Finding {
 		betweenServices: sync.OnceValue(func() []executions.Calls { return executions.BetweenServices(l.Forest) }),
 		slowLayers:      sync.OnceValue(func() []layers.Layer { return layers.Slower(l.Operations, l.Forest) }),
 	}
+	l.devicesNum = max(1, int64(len(l.Extent.Devices)))
 	l.coverage()
 	l.input()
 	switch {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/findings/internal/enginetext"
@@ -22,44 +21,33 @@ func (l *list) longPrompts() []candidate {
 	if l.Forest == nil || !l.byRequest {
 		return nil
 	}
-	weights := executions.Weights(l.Forest)
-	kind, has, unit := "prompt", "a weight of", "count"
-	amount := func(w float64) string { return units.Count(int64(w)) }
-	if len(weights) == 0 {
-		kind, has, unit = "request", "a first step of", "ns"
-		amount = func(w float64) string { return units.Duration(int64(w)) }
-		if weights = executions.FirstTime(l.Forest); l.isOfTurns() { // without shared executions
-			weights, has = executions.OwnTime(l.Forest), "work of"
-		}
-	}
-	rows := slices.SortedFunc(maps.Keys(weights), func(a, b int32) int {
-		return cmp.Or(cmp.Compare(weights[b], weights[a]), cmp.Compare(a, b))
-	})
-	rows = slices.DeleteFunc(rows, func(r int32) bool { return int(r) >= l.Forest.Len() }) // without a span
-	long := executions.Long(weights, rows, kind == "prompt")
-	if long == 0 {
+	x := executions.LongOnes(l.Forest, l.isOfTurns())
+	if x.Long == 0 {
 		return nil
 	}
-	n := l.Forest.Node(rows[0])
+	n := l.Forest.Node(x.Rows[0])
 	id := n.TraceID()
-	stalls := "A long " + kind + " stalls"
-	if long > 1 {
-		stalls = units.Count(int64(long)) + " long " + kind + "s stall"
+	stalls := "A long " + x.Kind + " stalls"
+	if x.Long > 1 {
+		stalls = units.Count(int64(x.Long)) + " long " + x.Kind + "s stall"
 	}
 	whom := "the batch"
 	if len(l.Forest.Executions.List) == 0 {
 		whom = "the others"
 	}
 	f := says(SlowRequest, Where{Section: "critical_path", TraceID: id, SpanID: n.SpanID()},
-		"%s %s: %s %s has %s %s, the others at most %s.", stalls, whom, l.named(n.Name()), enginetext.ShortID(id), has,
-		amount(weights[rows[0]]), amount(weights[rows[long]]))
+		"%s %s: %s %s %s %s, the others at most %s.", stalls, whom, l.named(n.Name()), enginetext.ShortID(id), x.Has,
+		x.Amount(0), x.Amount(x.Long))
 	c := candidate{Finding: f}
-	for _, r := range rows[:long] {
+	for _, r := range x.Rows[:x.Long] {
 		id := l.Forest.Node(r).TraceID().String()
-		c.Evidence = append(c.Evidence, about("request", id), figure("weight", weights[r], unit))
+		c.Evidence = append(c.Evidence, about("request", id), figure("weight", x.Weights[r], x.Unit))
 		c.changes = append(c.changes, change(replay.Without, "request="+id)...)
 	}
-	c.Evidence = append(c.Evidence, figure("usual weight", weights[rows[long]], unit))
+	c.Evidence = append(c.Evidence, figure("usual weight", x.Weights[x.Rows[x.Long]], x.Unit))
+	if x.BySteps {
+		c.Try = "let others join the batch and leave it at each step, or give long requests an engine of their own"
+	}
 	return []candidate{c}
 }
 
@@ -69,6 +57,9 @@ func (l *list) stalled() []candidate {
 	all := l.longPrompts()
 	for i := range all {
 		c := &all[i]
+		if c.Try != "" {
+			continue
+		}
 		size := math.Exp2(math.Ceil(math.Log2(max(1, c.Evidence[len(c.Evidence)-1].Value.(float64)))))
 		var inChunks replay.Saving
 		isTokens := c.Evidence[len(c.Evidence)-1].Unit != "ns"
@@ -120,13 +111,8 @@ func (l *list) queues() (all []candidate) {
 				"%s waited in a queue for %s while their engine was idle. It may wait for more requests.", who, l.part(a.IdleNS))
 			f.Evidence = []Evidence{lasts("in the queue of an idle engine", a.IdleNS), lasts("in the queue", a.QueuedNS)}
 			f.Try = "a shorter window for batches: begin while the engine is idle"
-			const left = 0.05 // of the time between executions, for what the host does
-			c := candidate{Finding: f, changes: []replay.Change{{Kind: replay.Host, Factor: left}}, atMost: true}
-			if l.replay(&c.saving, c.changes) { // the host's time elsewhere goes as well
-				c.saving.NS = min(c.saving.NS, a.QueuedNS)
-				c.saving.HighNS = min(c.saving.HighNS, a.QueuedNS)
-			}
-			all = append(all, c)
+			saving := replay.Saving{NS: a.IdleNS, HighNS: a.QueuedNS} // others wait for its batch
+			all = append(all, candidate{Finding: f, saving: saving, atMost: true})
 		}
 		queued, isFull := a.QueuedNS, l.isFull()
 		if !isFull { // a request waits for the step running at its arrival
@@ -250,7 +236,7 @@ func (l *list) findEngineHost() []candidate {
 		served += l.Alike[i].Count
 	}
 	const some = 4 // a gap in every so many requests is no rare one
-	if long, ns, usual := g.Pauses(); 2*ns > g.NS && (!l.isOfTurns() || some*long <= served) {
+	if long, ns, usual, areMost := g.Pauses(); areMost && (!l.isOfTurns() || some*long <= served) {
 		f.Rule = "pauses"
 		f.Text = fmt.Sprintf("The engine pauses %s between %s, for %s in the mean, while requests wait; other gaps "+
 			"take %s.", units.Plural(long, "time"), where, units.Duration(ns/long), units.Duration(usual))
@@ -325,8 +311,8 @@ func (l *list) after() (all []candidate) {
 		f.Evidence = []Evidence{about("span", most), lasts("after the last operation", ns)}
 		f.Try = "more workers, less work on the host, or an answer before it is done"
 		c := candidate{Finding: f, saving: replay.Saving{NS: ns, HighNS: ns}, atMost: true}
-		if waits, below := hostcalls.WaitsBelow(l.Forest, most); 2*waits >= ns {
-			c.Text += " They wait " + units.Duration(waits) + " of it before " + l.named(below) + " begins."
+		if waits, of, below := hostcalls.WaitsBelow(l.Forest, a.AfterIn); l.enough(waits) {
+			c.Text += fmt.Sprintf(" %s waits %s of it before %s begins, as others end.", l.named(of), units.Duration(waits), l.named(below))
 			c.saving.NS = min(ns, waits)
 		}
 		all = append(all, c)

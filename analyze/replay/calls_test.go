@@ -48,6 +48,34 @@ func looked(fails, underLock bool) (f *trace.Forest, sum int64) {
 	return f, sum
 }
 
+// The call that repeats a failed one goes on while the engine works. Without the failed calls the pauses behind them go, too.
+func TestPausesBehindFailedCallsGo(t *testing.T) {
+	const requests = 30
+	f := trace.New()
+	sum, failed := int64(0), int64(0)
+	for i := range int64(requests) {
+		in, at := byte(i+1), 30*i*msec
+		begin, call := at, at+2*msec
+		tracetest.AddTo(f, tracetest.SpanAt("tokenize", 5, 1, at, at+msec).In(in))
+		if i%3 == 0 {
+			first := tracetest.SpanAt("generate", 3, 1, call, call+5*msec).In(in).Span()
+			first.Failed = true
+			f.Add(op.Record{Span: first})
+			call += 9 * msec
+			failed += 9 * msec
+		}
+		end := call + 4*msec
+		tracetest.AddTo(f, tracetest.SpanAt("POST", 1, 0, begin, end).In(in), tracetest.SpanAt("generate", 2, 1, call, end).In(in),
+			tracetest.SpanAt("serve", 4, 2, call, end).In(in).Of("engine"),
+			tracetest.SpanAt("step", 1, 0, call+msec, end).In(50+in).To(in, 1).Of("engine"),
+			tracetest.OpAt("mlp", 2, 1, call+msec, end).In(50+in).On("cuda:0").Of("engine"))
+		sum += end - begin
+	}
+	r := check.Must(replay.New(f).Run(check.Must(replay.Parse("remove failed=generate"))(t)))(t)
+	check.Equal(t, "requests", sum, r.Requests.SumNS)
+	check.Equal(t, "requests without failed calls and pauses", sum-failed, r.Requests.ReplayedSumNS)
+}
+
 func TestCallsDoNotFailOrWaitForEachOther(t *testing.T) {
 	_, want := looked(false, false)
 	for change, c := range map[string][2]bool{"remove failed=lookup": {true, false}, "nowait lookup": {false, true}} {

@@ -25,7 +25,7 @@ type Alike struct {
 	// of the spans on the critical paths.
 	QueuedNS int64
 	QueuedIn map[string]int64
-	// IdleNS is the part of QueuedNS with an idle engine, such as a window for batches.
+	// IdleNS is the part of QueuedNS with an idle engine, such as a window for batches, beyond the time of its host.
 	IdleNS int64
 	// BeforeNS is the requests' other time before their first operations: in spans ending before them, or before the
 	// engine had the request. BeforeIn divides it by the names of spans. Failed counts failed requests.
@@ -78,6 +78,7 @@ func AlikeOf(f *trace.Forest) []Alike {
 		a := Alike{Name: n.name, Service: n.service, Count: int64(len(requests)), QueuedIn: make(map[string]int64)}
 		a.BeforeIn = make(map[string]int64)
 		served := make([]int64, len(requests)) // without the queue
+		waited := make([]queued, 0, len(requests))
 		for i, q := range requests {
 			a.DurationNS += q.DurationNS.V
 			served[i] = q.DurationNS.V
@@ -86,7 +87,7 @@ func AlikeOf(f *trace.Forest) []Alike {
 			}
 			window := path.Window{Row: q.Root.Row, From: q.StartNS.V, To: q.StartNS.V + q.QueueingNS.V}
 			queued := queue.of(q)
-			a.IdleNS += queued.idle
+			waited = append(waited, queued)
 			walk.Run(f, window, nil, nil, func(row int32, from, to int64) {
 				ns := queued.within(from, to)
 				name := f.Node(row).Name()
@@ -117,6 +118,7 @@ func AlikeOf(f *trace.Forest) []Alike {
 				}
 			})
 		}
+		a.IdleNS = window(waited)
 		a.MedianNS = percentileOf(requests, 50)
 		a.P95NS = percentileOf(requests, 95)
 		const others = 3

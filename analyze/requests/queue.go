@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"github.com/optrace/optrace/analyze/engines"
+	"github.com/optrace/optrace/analyze/internal/selection"
+	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/timeline"
@@ -35,6 +37,35 @@ type queued struct {
 	times    timeline.Times
 	from, to int64
 	idle     int64 // the part of times of a recorded span in which its engine runs nothing
+	working  int64 // the part in which it works
+}
+
+// window returns the time of requests in the queue of an idle engine beyond what its host takes before an execution: as long
+// as requests wait that have waited for a working engine before, longer than others do for an idle one. It is 0 if few do.
+func window(all []queued) (ns int64) {
+	const few = 5
+	var alone, behind []int64
+	for _, q := range all {
+		if q.working == 0 && q.idle > 0 {
+			alone = append(alone, q.idle)
+		}
+	}
+	if len(alone) < few {
+		return 0
+	}
+	usual := sketch.Median(alone)
+	for _, q := range all {
+		if q.working >= usual {
+			behind = append(behind, q.idle)
+		}
+	}
+	if len(behind) < few || usual < 2*sketch.Median(behind) {
+		return 0
+	}
+	for _, q := range all {
+		ns += max(0, q.idle-sketch.Median(behind))
+	}
+	return ns
 }
 
 // within returns the waiting time between from and to.
@@ -53,7 +84,8 @@ func IsWait(name string) bool {
 }
 
 // Came returns where requests came to their engine, by row: the row of the last span below each that is over before its
-// first execution and no wait, or itself without one. first has the starts of the first executions.
+// first execution and no wait, or itself without one. Behind a failed call it is the call that repeats it, at its begin: the
+// only one that ends later. first has the starts of the first executions.
 func Came(f *trace.Forest, owner []int32, first map[int32]int64) map[int32]int32 {
 	came := make(map[int32]int32)
 	for r := range f.Rows() {
@@ -65,9 +97,12 @@ func Came(f *trace.Forest, owner []int32, first map[int32]int64) map[int32]int32
 			}
 		}
 	}
+	again := selection.Again(f)
 	for r := range first {
-		if _, known := came[r]; !known {
+		if last, known := came[r]; !known {
 			came[r] = r
+		} else if next, isRepeated := again[last]; isRepeated {
+			came[r] = next
 		}
 	}
 	return came
@@ -145,7 +180,9 @@ func (q *queueFinder) of(r *Request) (waited queued) {
 		for _, w := range spans {
 			waited.times.Add(w.From, w.To)
 			if to := min(w.To, waited.to); first != nil && w.From < to {
-				waited.idle += to - w.From - q.engines[first].working.Within(w.From, to)
+				working := q.engines[first].working.Within(w.From, to)
+				waited.idle += to - w.From - working
+				waited.working += working
 			}
 		}
 		return waited

@@ -73,3 +73,49 @@ func TestOnlyARecordedQueueIsAQueue(t *testing.T) {
 	f := tracetest.AddTo(trace.New(), tracetest.SpanAt("POST", 1, 0, 0, 50), tracetest.OpAt("matmul", 9, 1, 5, 50))
 	check.Equal(t, "alike", int64(0), requests.AlikeOf(f)[0].QueuedNS)
 }
+
+// A queue of an idle engine is a window for batches only beyond the time of the host: as long as requests wait that came
+// while the engine worked.
+func TestAWindowIsLongerThanTheTimeOfTheHost(t *testing.T) {
+	const ms, host, rounds = 1_000_000, 1_000_000, 10
+	for _, window := range []int64{0, 3 * ms} {
+		f := trace.New()
+		serve := func(in byte, arrival, start, end int64) {
+			tracetest.AddTo(f, tracetest.SpanAt("POST", 1, 0, arrival, end).In(in),
+				tracetest.SpanAt("queue", 2, 1, arrival, start).In(in),
+				tracetest.SpanAt("step", 1, 0, start, end).In(in+100).To(in, 1),
+				tracetest.OpAt("mlp", 2, 1, start, end).In(in+100))
+		}
+		for i := range int64(rounds) {
+			at := 50 * i * ms
+			start := at + window + host
+			serve(byte(1+2*i), at, start, start+8*ms)
+			serve(byte(2+2*i), start+ms, start+8*ms+host, start+16*ms+host)
+		}
+		f.Build()
+		check.Equal(t, "beyond the host", rounds*window, requests.AlikeOf(f)[0].IdleNS)
+	}
+}
+
+// A request whose call failed comes to its engine by the call that repeats it, and before with the span that ends last.
+func TestARequestComesByTheCallThatRepeatsAFailedOne(t *testing.T) {
+	f := trace.New()
+	for in := range byte(2) {
+		failed := tracetest.SpanAt("call", 3, 1, 20, 40).In(1 + in).Span()
+		failed.Failed = in == 1
+		f.Add(op.Record{Span: failed})
+		tracetest.AddTo(f, tracetest.SpanAt("POST", 1, 0, 0, 100).In(1+in), tracetest.SpanAt("tokenize", 2, 1, 0, 10).In(1+in),
+			tracetest.SpanAt("call", 4, 1, 60, 90).In(1+in), tracetest.SpanAt("step", 1, 0, 70, 90).In(3+in).To(1+in, 1))
+	}
+	f.Build()
+	owner := f.RequestOwners()
+	first := make(map[int32]int64)
+	for _, x := range f.Executions.List {
+		first[x.Requests[0]] = f.Start(x.Row)
+	}
+	came := make(map[byte]int64)
+	for r, at := range requests.Came(f, owner, first) {
+		came[f.Node(r).TraceID()[15]] = f.Start(at)
+	}
+	check.Equal(t, "begins", map[byte]int64{1: 20, 2: 60}, came)
+}

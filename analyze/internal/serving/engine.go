@@ -254,7 +254,9 @@ func (r *finder) enter(e *Engine, execution, root int32) bool {
 	}
 	arrived := r.Begin[root]
 	if at := r.came[root]; by == nil && at != root && r.End[at] != none {
-		arrived = r.End[at]
+		if arrived = r.End[at]; r.At(arrived) > s.Start { // by a call that goes on
+			arrived = r.Begin[at]
+		}
 	}
 	if by != nil {
 		h := handOver{by, by.number[root], r.End[by.Steps[by.Served[by.number[root]].Last].Row]}

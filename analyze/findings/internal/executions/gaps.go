@@ -21,6 +21,8 @@ import (
 type Gaps struct {
 	List, First                   []int64
 	NS, Steps, Within, Operations int64
+	// Idle is the part of NS before executions of new requests of an idle engine, without pauses.
+	Idle int64
 	// Executions is the number of executions, of which few may have a gap.
 	Executions int64
 	// After and Until name the operations of devices with most of the time between them, LongestNS, if known.
@@ -49,8 +51,9 @@ func (g *Gaps) Are(much float64) bool {
 // longer is how many times the usual time a pause takes.
 const longer = 8
 
-// Pauses returns the number and the sum of rare gaps far longer than the usual one.
-func (g *Gaps) Pauses() (n, ns, usual int64) {
+// Pauses returns the number and the sum of rare gaps far longer than the usual one. AreMost reports whether these have most of
+// the time, beside that of idle engines.
+func (g *Gaps) Pauses() (n, ns, usual int64, areMost bool) {
 	const rare = 10
 	for _, list := range [][]int64{g.First, g.List} {
 		if len(list) == 0 {
@@ -69,7 +72,7 @@ func (g *Gaps) Pauses() (n, ns, usual int64) {
 			ns += sum
 		}
 	}
-	return n, ns, usual
+	return n, ns, usual, 2*ns > g.NS-g.Idle
 }
 
 // came returns when the first of the new requests of each execution came to its engine: at the end of the last span below it
@@ -89,15 +92,41 @@ func came(f *trace.Forest, works []Span) []int64 {
 		came[i] = math.MaxInt64 / 2
 		for _, r := range w.Requests {
 			if began[r] == w.from && int(r) < f.Len() {
-				at := f.Start(r)
-				if last[r] != r {
-					at = f.End(last[r])
-				}
-				came[i] = min(came[i], at)
+				came[i] = min(came[i], arrival(f, last[r], w.from))
 			}
 		}
 	}
 	return came
+}
+
+// arrival returns when a request came to its engine that begins with it at a time: at the end of a span, or at its begin if
+// it goes on, as the request itself does.
+func arrival(f *trace.Forest, came int32, first int64) int64 {
+	if f.End(came) <= first {
+		return f.End(came)
+	}
+	return f.Start(came)
+}
+
+// usualDelay returns the usual time from the arrival of a request at an idle engine to its execution, given all, and the host's
+// part of it, if requests that wait for as long or longer tell that: what they wait behind the end of the execution before. The
+// rest is a way to the engine, or a window for batches.
+func usualDelay(delays []int64, behind [][2]int64) (usual, host int64) {
+	const few = 5
+	if len(delays) == 0 {
+		return 0, 0
+	}
+	usual = sketch.Median(delays)
+	var hosts []int64
+	for _, waited := range behind {
+		if waited[0] >= usual {
+			hosts = append(hosts, waited[1])
+		}
+	}
+	if len(hosts) >= few {
+		host = min(usual, sketch.Median(hosts))
+	}
+	return usual, host
 }
 
 // Between returns the gaps between executions, given by start, or between their operations, while a request has had
@@ -123,19 +152,19 @@ func Between(f *trace.Forest, works []Span, operations bool) (g Gaps) {
 		}
 	}
 	came := came(f, works)
-	var delays []int64 // of engines without a request
+	var delays []int64    // of engines without a request
+	var behind [][2]int64 // how long a request waited at the end of the execution before, and then
 	for i, w := range works {
 		of := engine{f.Service(w.Row), w.device}
 		if ended := before[of]; ended != nil && came[i] >= ended.to && came[i] < w.from {
 			delays = append(delays, w.from-came[i])
+		} else if ended != nil && came[i] < ended.to && ended.to <= w.from {
+			behind = append(behind, [2]int64{ended.to - came[i], w.from - ended.to})
 		}
 		before[of] = &works[i]
 	}
 	clear(before)
-	usual := int64(0)
-	if len(delays) > 0 {
-		usual = sketch.Median(delays)
-	}
+	usual, host := usualDelay(delays, behind)
 	running := make(map[engine]int)
 	answered := make(map[int32]int64) // by request, the end of its execution before on any engine
 	for i := range works {
@@ -155,16 +184,18 @@ func Between(f *trace.Forest, works []Span, operations bool) (g Gaps) {
 		if ended != nil && w.from > ended.to {
 			from := ended.to
 			if running[of] == 0 {
-				from = max(from, came[i]+usual)
+				from = max(from, came[i]+usual-host)
 			}
 			if at := w.ready(answered); at > from { // until then its requests were on other engines
 				if from = at; w.from > from {
 					g.List = append(g.List, w.from-from)
 					g.NS += w.from - from
 				}
-			} else if from == ended.to || w.from-came[i] > longer*usual && usual > 0 {
+			} else if isPause := w.from-came[i] > longer*usual && usual > 0; from == ended.to || isPause || host > 0 && w.from > from {
 				g.List = append(g.List, w.from-from)
-				g.NS += w.from - from
+				if g.NS += w.from - from; from != ended.to && !isPause {
+					g.Idle += w.from - from
+				}
 			}
 		}
 		for _, r := range w.Requests {
@@ -301,11 +332,7 @@ func WithinRequests(f *trace.Forest, above time.Duration) (g Gaps) {
 					g.First = append(g.First, start-from)
 				}
 			} else if isOne && ended[r] == 0 && f.Start(of) >= end {
-				at := f.Start(of)
-				if came[of] != of {
-					at = f.End(came[of])
-				}
-				alone = append(alone, start-at)
+				alone = append(alone, start-arrival(f, came[of], start))
 			}
 			g.Steps += max(0, f.End(r)-max(start, end))
 			before, end = r, max(end, f.End(r))

@@ -49,7 +49,7 @@ func TestGapsWithinSteps(t *testing.T) {
 	}
 	f.Build()
 	g := executions.WithinSteps(f)
-	n, ns, _ := g.Pauses()
+	n, ns, _, _ := g.Pauses()
 	check.Equal(t, "pauses", 2, n)
 	check.Equal(t, "in them", 12*ms, ns)
 	check.Equal(t, "beside them", 288*ms, g.Steps)
@@ -106,7 +106,27 @@ func TestPausesAreRareAmongExecutions(t *testing.T) {
 	list := []int64{100 * us, 100 * us, 100 * us, 100 * us, 6000 * us, 7000 * us}
 	for all, want := range map[int64]int64{0: 0, 19: 0, 20: 2} {
 		g := executions.Gaps{List: list, Executions: all}
-		n, ns, usual := g.Pauses()
+		n, ns, usual, _ := g.Pauses()
 		check.Equal(t, "pauses, in them, usual", [3]int64{want, want / 2 * 13000 * us, 100 * us}, [3]int64{n, ns, usual})
+	}
+}
+
+// The time of an idle engine before a step is the host's where it takes as long before steps that others wait for, and a way
+// or a window where these begin at once.
+func TestTheHostIsAsLateBehindSteps(t *testing.T) {
+	const ms, rounds = 1_000_000, 10
+	for behind, want := range map[int64]int64{0: 0, 3 * ms: 2*rounds*3*ms - 3*ms} { // nothing is known of the first step
+		f := trace.New()
+		serve := func(in byte, arrival, start, end int64) {
+			tracetest.AddTo(f, tracetest.SpanAt("POST", 1, 0, arrival, end).In(in),
+				tracetest.SpanAt("step", 1, 0, start, end).In(in+100).To(in, 1), tracetest.OpAt("mlp", 2, 1, start, end).In(in+100))
+		}
+		for i := range int64(rounds) {
+			at := 50 * i * ms
+			serve(byte(1+2*i), at, at+3*ms, at+11*ms)
+			serve(byte(2+2*i), at+4*ms, at+11*ms+behind, at+19*ms+behind)
+		}
+		f.Build()
+		check.Equal(t, "gaps", want, executions.Between(f, executions.Spans(f), false).NS)
 	}
 }

@@ -24,8 +24,8 @@ func OfHost(f *trace.Forest) (g Gaps, where string) {
 	)
 	areRare := func(of Gaps) bool {
 		g = of
-		_, ns, _ := g.Pauses()
-		return g.Are(rare) && 2*ns > g.NS
+		_, _, _, areMost := g.Pauses()
+		return g.Are(rare) && areMost
 	}
 	if len(f.Executions.List) == 0 {
 		if areRare(WithinRequests(f, timeline.IdleThreshold)) || g.Are(most) {
@@ -45,7 +45,7 @@ func OfHost(f *trace.Forest) (g Gaps, where string) {
 	switch {
 	case areRare(within):
 		return g, WithinStep
-	case areRare(Gaps{List: between.List, First: within.List, NS: between.NS + within.NS, Steps: between.Steps,
+	case areRare(Gaps{List: between.List, First: within.List, NS: between.NS + within.NS, Idle: between.Idle, Steps: between.Steps,
 		Executions: between.Executions}):
 		return g, BetweenOperations
 	case areRare(BeforeCollectives(f)):

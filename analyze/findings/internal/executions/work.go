@@ -251,37 +251,6 @@ func IsHeavy(f *trace.Forest, s *requests.Standout) bool {
 	return len(all) > 0 && own > times*all[len(all)/2]
 }
 
-// Long returns how many requests have far more weight than the others, given all by weight, the largest first: a few with some
-// times that of nine tenths, and of prompts also many with as many times that of three quarters.
-func Long(weights map[int32]float64, requests []int32, arePrompts bool) int {
-	const (
-		least = 8
-		times = 4
-		few   = 4
-		many  = 16
-		apart = 2
-	)
-	if len(requests) < least {
-		return 0
-	}
-	weight := func(i int) float64 { return weights[requests[i]] }
-	longer := func(part, most int) (n int) { // than the requests behind the first of many parts
-		for n < most && weight(n) >= times*weight(len(requests)/part) {
-			n++
-		}
-		return n
-	}
-	long := longer(10, few)
-	for long > 1 && weight(long-1) < apart*weight(long) { // of a long tail
-		long--
-	}
-	all := longer(4, min(many, len(requests)/5))
-	if arePrompts && all > long && weight(all-1) >= apart*weight(all) {
-		return all
-	}
-	return long
-}
-
 // IsWithin reports whether a time is within a shared execution, if there are any. An engine without a request of its own is
 // idle, and its host has no work. f may be nil.
 func IsWithin(f *trace.Forest, from, to int64) bool {

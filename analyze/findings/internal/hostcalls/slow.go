@@ -9,6 +9,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/selection"
 	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/text/units"
 )
@@ -135,25 +136,37 @@ func Rest(in, there, others map[string]int64) (most string, sum, ways int64) {
 	return most, sum, ways
 }
 
-// WaitsBelow returns how long spans of a name last before the first span below them, and the name of most of these.
-func WaitsBelow(f *trace.Forest, name string) (ns int64, below string) {
-	counts := make(map[string]int)
+// WaitsBelow returns how long spans of the names wait for the first span below them, and the names of both, for the pair with
+// most of it. A wait ends as the first span below another one ends, as with a pool of workers; other time may be work.
+func WaitsBelow(f *trace.Forest, names map[string]int64) (ns int64, name, below string) {
+	const near = 10                       // parts of a wait within which the other ends
+	firsts := make(map[[2]string][]int32) // by both names
 	for r := range f.Rows() {
-		if f.Has(r, trace.FlagOp) || f.RowName(r) != name {
+		if _, is := names[f.RowName(r)]; !is || f.Has(r, trace.FlagOp) || len(f.Tree.Children(r)) == 0 {
 			continue
 		}
-		first := f.End(r)
-		for _, child := range f.Tree.Children(r) {
-			if !f.Has(child, trace.FlagOp) && f.Start(child) < first {
-				first = f.Start(child)
-				if counts[f.RowName(child)]++; counts[f.RowName(child)] > counts[below] {
-					below = f.RowName(child)
-				}
-			}
-		}
-		if first < f.End(r) {
-			ns += max(0, first-f.Start(r))
+		first := slices.MinFunc(f.Tree.Children(r), f.CompareStart)
+		if f.Flags(first)&(trace.FlagOp|trace.FlagStart) == trace.FlagStart && !requests.IsWait(f.RowName(first)) {
+			pair := [2]string{f.RowName(r), f.RowName(first)}
+			firsts[pair] = append(firsts[pair], first)
 		}
 	}
-	return ns, below
+	for pair, rows := range firsts {
+		var ends []int64
+		for _, r := range rows {
+			ends = append(ends, f.End(r))
+		}
+		slices.Sort(ends)
+		sum := int64(0)
+		for _, r := range rows {
+			wait := f.Start(r) - f.Start(f.Tree.Parent[r])
+			if at, _ := slices.BinarySearch(ends, f.Start(r)-wait/near); at < len(ends) && ends[at] <= f.Start(r) {
+				sum += wait
+			}
+		}
+		if sum > ns || sum == ns && pair[0] < name {
+			ns, name, below = sum, pair[0], pair[1]
+		}
+	}
+	return ns, name, below
 }

@@ -1,11 +1,12 @@
 package hostcalls
 
 import (
-	"slices"
+	"fmt"
 
-	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/internal/selection"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/text/units"
 )
 
 // OfRequests returns the spans of requests with nothing below them, beside executions and queues, by name.
@@ -21,33 +22,26 @@ func OfRequests(f *trace.Forest) map[string][]int32 {
 	return calls
 }
 
-// Turns are calls that run one at a time, such as those under a lock: each that begins while others run ends after all of
-// these, and as long after as a call takes alone.
-type Turns struct{ Calls, Waited, WaitedNS, NS int64 }
+// Turns are calls that run one at a time, such as those under a lock, or on a few workers.
+type Turns struct{ Calls, Waited, WaitedNS, NS, Workers int64 }
 
 // TurnsOf returns the turns of calls, or false if they run beside each other.
 func TurnsOf(f *trace.Forest, calls []int32) (t Turns, ok bool) {
-	const few, rare, like = 10, 20, 0.75
-	slices.SortFunc(calls, f.CompareStart)
-	var alone, behind []int64
-	passed := 0 // by later ones
-	end := int64(0)
+	of, ok := selection.TurnsOf(f, calls)
 	for _, r := range calls {
 		t.NS += f.Duration(r)
-		switch start := f.Start(r); {
-		case f.End(r) < end:
-			passed++
-		case start < end:
-			t.WaitedNS += end - start
-			behind = append(behind, f.End(r)-end)
-		default:
-			alone = append(alone, f.Duration(r))
-		}
-		end = max(end, f.End(r))
+		t.WaitedNS += of.Waits[r]
 	}
-	t.Calls, t.Waited = int64(len(calls)), int64(len(behind))
-	if len(behind) < few || len(alone) < few/3 || rare*passed > len(calls) {
-		return t, false
+	t.Calls, t.Waited, t.Workers = int64(len(calls)), int64(len(of.Waits)), int64(of.Workers)
+	return t, ok
+}
+
+// Says returns what a finding says of the calls.
+func (t *Turns) Says(name string) string {
+	most, before := "one", "the one before"
+	if t.Workers > 1 {
+		most, before = "at most "+units.Count(t.Workers), "those before"
 	}
-	return t, float64(sketch.Median(behind)) >= like*float64(sketch.Median(alone))
+	return fmt.Sprintf("%s runs %s at a time: %s of %s wait for %s, %s of %s.", name, most, units.Count(t.Waited),
+		units.Plural(t.Calls, "call"), before, units.Duration(t.WaitedNS), units.Duration(t.NS))
 }
