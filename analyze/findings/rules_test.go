@@ -96,9 +96,14 @@ func (r *run) call(name string, ns int64) {
 	r.at += ns
 }
 
-// Many reads of values in each step are waits for the device, though each waits for a short kernel only and little code follows.
+// Many reads of values in each step are waits for the device, though each waits for a short kernel only and little code
+// follows.
 func TestManyShortReadsAreWaits(t *testing.T) {
-	const us, steps, reads = 1_000, 10, 30
+	const (
+		us    = 1_000
+		steps = 10
+		reads = 30
+	)
 	var r run
 	for step := range steps {
 		r.launch("aten::mm", "gemm", op.KindCompute, 2_000*us).Step = op.Known(int64(step))
@@ -117,16 +122,23 @@ func TestManyShortReadsAreWaits(t *testing.T) {
 		"Meanwhile it launches no further work.", f.Text)
 }
 
-// Products of one shape that are far from the peak, forward and backward, are one change: to the share that other shapes reach.
+// Products of one shape that are far from the peak, forward and backward, are one change: to the share that other shapes
+// reach.
 // Their FLOPs and bytes are equal to the others', their outputs are not recorded.
 func TestSlowShapesAreOneChange(t *testing.T) {
-	const ns, slow, n = 100_000, 600_000, 20 // at 0.55 and 0.09 of the peak
+	const (
+		ns   = 100_000 // at 0.55 of the peak
+		slow = 600_000 // at 0.09
+		n    = 20
+	)
 	fast := [][]op.Shape{{{8192, 1024}, {1024, 1024}}, {{1024, 8192}, {8192, 1024}}}
 	far := [][]op.Shape{{{1024, 1024}, {1024, 8192}}, {{8192, 1024}, {1024, 1024}, {1024}}}
 	var r run
 	product := func(by string, ns int64, shapes []op.Shape) {
 		e := r.launch(by, "gemm", op.KindCompute, ns)
-		e.InputShapes, e.DType, e.FLOPs = shapes, op.BF16, op.Known(int64(2*8192*1024*1024))
+		e.InputShapes = shapes
+		e.DType = op.BF16
+		e.FLOPs = op.Known(int64(2 * 8192 * 1024 * 1024))
 	}
 	for range n {
 		product("aten::addmm", ns, fast[0])
@@ -138,7 +150,8 @@ func TestSlowShapesAreOneChange(t *testing.T) {
 	if len(found) != 2 || found[1].Rule != "roofline" {
 		t.Fatalf("found %v", found)
 	}
-	check.Equal(t, "", "aten::addmm, aten::mm reach 9.5 % of what the device can do in 40 of 80 calls, bound by compute.", found[1].Text)
+	says := "aten::addmm, aten::mm reach 9.5 % of what the device can do in 40 of 80 calls, bound by compute."
+	check.Equal(t, "", says, found[1].Text)
 	if saved, want := found[1].SavedNS.V, int64(2*n*(slow-ns)); saved < want*99/100 || saved > want*101/100 {
 		t.Errorf("saves %d ns, want %d", saved, want)
 	}

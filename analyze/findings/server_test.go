@@ -195,7 +195,7 @@ func parsing() (records []op.Record) {
 	return records
 }
 
-// answering returns twenty requests with 10 ms on a device and a picture behind it, of 30 ms, that waits 20 ms for a worker.
+// answering returns twenty requests with 10 ms on a device and a picture of 30 ms behind it: 20 ms wait for a worker.
 func answering() (records []op.Record) {
 	for i := range byte(20) {
 		id := op.TraceID{9, i}
@@ -387,7 +387,7 @@ func TestWhatIsSaidOfServers(t *testing.T) {
 		"three long prompts":       {served(prompt(400), prompt(10), 12), "stalled_batch", "3 long prompts stall the batch"},
 		"a long first step":        {unweighted(), "stalled_batch", "has a first step of 200 ms, the others at most 8"},
 		"a span before the device": {parsing(), "before_operations", "20 requests POST spend 200 ms (50.0 %)"},
-		"a span behind the device": {answering(), "after_operations", "spend 600 ms (75.0 %) after their last operation, 30.0 ms"},
+		"a span behind the device": {answering(), "after_operations", "spend 600 ms (75.0 %) after their last operation"},
 		"a slow worker":            {workers(9*ms, 0), "straggler", "takes 2.25 times as long as the other worker of its queue"},
 		"the host in requests":     {workers(4*ms, ms), "engine_host", "idle for 236 ms before operations of waiting"},
 		"the host behind requests": {encoding(), "engine_host", "until unet: for 230 ms in all, while the host is in enc"},

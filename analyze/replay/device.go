@@ -379,7 +379,7 @@ func (g *Graph) fuse(text string, v *variant) (int64, error) {
 			case text == Elementwise: // it reads and writes once
 				v.Set(e.index, 0)
 			case joins[e.owner]:
-				v.Set(e.index, max(0, v.Lag(e.index)-emptyKernel))
+				v.Set(e.index, max(0, v.Lag(e.index)-selection.EmptyKernel))
 			}
 		default:
 			most := int64(0)
@@ -423,7 +423,3 @@ func (g *Graph) Most(c Change) (ns int64, known bool) {
 	}
 	return ns, true
 }
-
-// emptyKernel is the time of an empty kernel: 1.5 to 2.5 µs on NVIDIA's devices since 2017. A fused one takes it once,
-// and its work as long as before.
-const emptyKernel = 2 * microsecond

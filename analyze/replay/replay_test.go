@@ -182,7 +182,8 @@ func TestParse(t *testing.T) {
 	for _, text := range []string{
 		"", "matmul", "0.5 matmul", "remove", "-1x matmul", "rate=fast copy", "host", "without 7", "fuse matmul", "NaNx matmul",
 		"chunk=0", "chunk=64 matmul", "chunk 64", "replicas=1", "replicas=1.5", "replicas=2 mlp",
-		"parts=1 all_reduce", "parts=x all_reduce", "parts=8", "roofline=0 matmul", "roofline=1.1 matmul", "roofline=x matmul",
+		"parts=1 all_reduce", "parts=x all_reduce", "parts=8",
+		"roofline=0 matmul", "roofline=1.1 matmul", "roofline=x matmul",
 	} {
 		if c, err := replay.Parse(text); err == nil {
 			t.Errorf("%q is read as %v", text, c)

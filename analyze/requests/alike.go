@@ -32,8 +32,7 @@ type Alike struct {
 	BeforeNS int64
 	BeforeIn map[string]int64
 	Failed   int64
-	// AfterNS is the requests' time in spans that begin after their last operations. AfterIn divides it by their names.
-	AfterNS int64
+	// AfterIn has the requests' time in spans that begin after their last operations, by the names of spans.
 	AfterIn map[string]int64
 	// First is the first request to start, if it takes Slower times the median of at least three others without their time in
 	// a recorded queue, else nil.
@@ -111,7 +110,7 @@ func AlikeOf(f *trace.Forest) []Alike {
 			after := path.Window{Row: q.Root.Row, From: max(q.worked, q.StartNS.V), To: q.StartNS.V + q.DurationNS.V}
 			walk.Run(f, after, nil, nil, func(row int32, from, to int64) {
 				if from >= after.From && f.Start(row) >= after.From && q.worked > 0 {
-					if a.AfterNS += to - from; a.AfterIn == nil {
+					if a.AfterIn == nil {
 						a.AfterIn = make(map[string]int64)
 					}
 					a.AfterIn[f.Node(row).Name()] += to - from

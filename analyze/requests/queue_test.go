@@ -104,7 +104,8 @@ func TestARequestComesByTheCallThatRepeatsAFailedOne(t *testing.T) {
 		failed := tracetest.SpanAt("call", 3, 1, 20, 40).In(1 + in).Span()
 		failed.Failed = in == 1
 		f.Add(op.Record{Span: failed})
-		tracetest.AddTo(f, tracetest.SpanAt("POST", 1, 0, 0, 100).In(1+in), tracetest.SpanAt("tokenize", 2, 1, 0, 10).In(1+in),
+		tracetest.AddTo(f,
+			tracetest.SpanAt("POST", 1, 0, 0, 100).In(1+in), tracetest.SpanAt("tokenize", 2, 1, 0, 10).In(1+in),
 			tracetest.SpanAt("call", 4, 1, 60, 90).In(1+in), tracetest.SpanAt("step", 1, 0, 70, 90).In(3+in).To(1+in, 1))
 	}
 	f.Build()

@@ -167,7 +167,9 @@ func TestLikenessOfOperationsWithoutFLOPs(t *testing.T) {
 // Products of other shapes are not alike, even with equal FLOPs and bytes, or with unknown outputs.
 func TestLikenessOfProducts(t *testing.T) {
 	f := trace.New()
-	for i, shapes := range [][]op.Shape{{{64, 8}, {8, 16}}, {{64, 8}, {8, 16}}, {{16, 8}, {8, 64}}, {{8, 64}, {64, 16}}} {
+	for i, shapes := range [][]op.Shape{
+		{{64, 8}, {8, 16}}, {{64, 8}, {8, 16}}, {{16, 8}, {8, 64}}, {{8, 64}, {64, 16}},
+	} {
 		e := tracetest.OpAt("matmul", uint64(i+1), 0, int64(i), int64(i+1)).Entry()
 		e.InputShapes = shapes
 		f.AddOp(e, work.Work{Flops: 2 * 64 * 8 * 16})

@@ -6,8 +6,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/cmd/optrace/internal/flags"
@@ -38,7 +40,7 @@ func (f *whatifFlags) define(fs *flag.FlagSet) {
 }
 
 func (f *whatifFlags) run(ctx context.Context, s streams.Streams, line *flags.Line) error {
-	peaks, err := flags.ReadPeaks(f.peaks)
+	table, err := flags.ReadPeaks(f.peaks)
 	if err != nil {
 		return err
 	}
@@ -49,16 +51,18 @@ func (f *whatifFlags) run(ctx context.Context, s streams.Streams, line *flags.Li
 	}
 	return output.Produce(ctx, s, f.Output, line.Inputs, func(out *output.File) error {
 		in, done := input.Source{Inputs: line.Inputs, InOut: f.InOut, Exclude: out.Exclude}.Open(s)
-		r, err := analyze.RunWhatIf(ctx, in, analyze.Options{Peaks: peaks}, f.changes...)
+		r, err := analyze.RunWhatIf(ctx, in, analyze.Options{Peaks: table}, f.changes...)
 		done()
 		if unknown, ok := errors.AsType[*replay.UnknownError](err); ok {
 			return exit.Input(fmt.Errorf("-change: %w%s", err, exit.Guess(unknown.Select, unknown.Names)))
 		}
-		if errors.Is(err, analyze.ErrNoPeaks) {
-			return exit.Usagef("roofline needs -peaks: %w", err)
-		}
 		if err != nil {
 			return exit.Input(err)
+		}
+		isOpen := func(c replay.Change) bool { return c.Kind == replay.Roofline && table == nil }
+		isKnown := func(model string) bool { return peaks.OfModel(model) != nil }
+		if i := slices.IndexFunc(f.changes, isOpen); i >= 0 && !slices.ContainsFunc(r.Input.Models, isKnown) {
+			return exit.Usagef("-change %q needs -peaks", f.changes[i])
 		}
 		out.Verdict = input.Unread(line.Inputs, &r.Input)
 		s.Show(r)

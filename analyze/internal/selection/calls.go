@@ -47,7 +47,7 @@ func (g *Recording) InTurn(s *Set) func(r int32, ns int64) int64 {
 	return func(r int32, ns int64) int64 { return max(0, ns-t.Waits[r]) }
 }
 
-// Turns are calls that run on a few workers, in the order of their begins, such as those under a lock.
+// Turns are calls that run on a few workers, in the order of their begins, such as under a lock.
 type Turns struct {
 	Workers int
 	Waits   map[int32]int64 // ns, by the rows of calls that wait
@@ -57,7 +57,7 @@ type Turns struct {
 	passed  int             // calls that end before they could have begun
 }
 
-// TurnsOf returns the turns of calls on the fewest workers that explain them, or those on one and false if they run beside each
+// TurnsOf returns the turns of calls on the fewest workers that explain them, or on one and false if they run beside each
 // other.
 func TurnsOf(f *trace.Forest, calls []int32) (t Turns, ok bool) {
 	const most = 4

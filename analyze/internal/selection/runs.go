@@ -62,18 +62,21 @@ func runOf(f *trace.Forest, few int, is func(r int32) bool) func(rows []int32) i
 	}
 }
 
+// EmptyKernel is the time of an empty kernel in ns: 1.5 to 2.5 µs on NVIDIA's devices since 2017. A fused one takes it once, and
+// its work as long as before.
+const EmptyKernel = 2_000
+
 // Fused returns the time of one kernel for a run of elementwise operations, and the least: the shortest operation on the same
 // data, of at least half the longest. Within a chain the kernel does not write and read again what one operation hands to the next: as much as the
 // shorter one of both reads and writes. Of what the next one reads beyond that, half comes from the chain, too. tensors is the
 // number of tensors that the run goes through with the same operations, as an optimizer does, 0 for others: an optimizer reads
 // its state beyond that.
 func Fused(f *trace.Forest, run []int32) (ns, least, tensors int64) {
-	const emptyKernel = 2_000 // ns: 1.5 to 2.5 µs on NVIDIA's devices since 2017
 	chains, tensors := chainsOf(f, run)
 	for _, chain := range chains {
 		before, longest, fused := int64(0), int64(0), int64(0)
 		for _, r := range chain {
-			took := max(0, f.Duration(r)-emptyKernel)
+			took := max(0, f.Duration(r)-EmptyKernel)
 			longest = max(longest, took)
 			if more := max(0, took-before); tensors > 0 || before == 0 {
 				fused += more
@@ -85,13 +88,13 @@ func Fused(f *trace.Forest, run []int32) (ns, least, tensors int64) {
 		ns += max(longest, fused)
 		one := longest
 		for _, r := range chain {
-			if took := max(0, f.Duration(r)-emptyKernel); 2*took >= longest {
+			if took := max(0, f.Duration(r)-EmptyKernel); 2*took >= longest {
 				one = min(one, took)
 			}
 		}
 		least += one
 	}
-	return ns + emptyKernel, least + emptyKernel, tensors
+	return ns + EmptyKernel, least + EmptyKernel, tensors
 }
 
 // chainsOf divides a run where at least four rounds of the same names begin, of another tensor each, and counts these.

@@ -119,7 +119,8 @@ func TestTheHostIsAsLateBehindSteps(t *testing.T) {
 		f := trace.New()
 		serve := func(in byte, arrival, start, end int64) {
 			tracetest.AddTo(f, tracetest.SpanAt("POST", 1, 0, arrival, end).In(in),
-				tracetest.SpanAt("step", 1, 0, start, end).In(in+100).To(in, 1), tracetest.OpAt("mlp", 2, 1, start, end).In(in+100))
+				tracetest.SpanAt("step", 1, 0, start, end).In(in+100).To(in, 1),
+				tracetest.OpAt("mlp", 2, 1, start, end).In(in+100))
 		}
 		for i := range int64(rounds) {
 			at := 50 * i * ms

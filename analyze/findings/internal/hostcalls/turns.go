@@ -22,7 +22,7 @@ func OfRequests(f *trace.Forest) map[string][]int32 {
 	return calls
 }
 
-// Turns are calls that run one at a time, such as those under a lock, or on a few workers.
+// Turns are calls that run one at a time, such as under a lock, or on a few workers.
 type Turns struct{ Calls, Waited, WaitedNS, NS, Workers int64 }
 
 // TurnsOf returns the turns of calls, or false if they run beside each other.

@@ -96,7 +96,9 @@ func TestRestOfTimes(t *testing.T) {
 
 // A span waits for a worker where the first span below it begins as another one ends. Its own work before that is no wait.
 func TestWaitsForAPoolOfWorkers(t *testing.T) {
-	for name, c := range map[string]struct{ every, own, want int64 }{"a pool of one": {6, 0, 1 + 2 + 3 + 4 + 5 + 6 + 7}, "own work": {60, 3, 0}} {
+	for name, c := range map[string]struct{ every, own, want int64 }{
+		"a pool of one": {6, 0, 1 + 2 + 3 + 4 + 5 + 6 + 7}, "own work": {60, 3, 0},
+	} {
 		f := trace.New()
 		free := int64(0)
 		for i := range int64(8) {
@@ -104,7 +106,8 @@ func TestWaitsForAPoolOfWorkers(t *testing.T) {
 			begin := max(at+100*c.own, free)
 			free = begin + 700
 			tracetest.AddTo(f, tracetest.SpanAt("POST", 1, 0, at-10, free+10).In(byte(1+i)),
-				tracetest.SpanAt("post", 2, 1, at, free).In(byte(1+i)), tracetest.SpanAt("encode", 3, 2, begin, free).In(byte(1+i)))
+				tracetest.SpanAt("post", 2, 1, at, free).In(byte(1+i)),
+				tracetest.SpanAt("encode", 3, 2, begin, free).In(byte(1+i)))
 		}
 		f.Build()
 		ns, _, _ := hostcalls.WaitsBelow(f, map[string]int64{"post": 1, "encode": 1})

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/selection"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/operators"
 	"github.com/optrace/optrace/analyze/profile"
@@ -19,7 +20,7 @@ type Reach struct {
 	Name       string
 	IsOperator bool
 	Bound      string // work.BoundCompute or work.BoundMemory
-	// Path is that of all calls of the slowest like, "" if they have several.
+	// Path is the path of the slowest like, "" for several.
 	Path string
 	// Slow of All calls are far from the peak, together with their like. They take NS, and LeastNS at the peak, the time of an
 	// empty kernel included.
@@ -101,13 +102,13 @@ func whole(name string, r *work.Roofline, least float64) Reach {
 	return Reach{Name: name, Bound: r.Bound, All: r.Count, Slow: r.Count, NS: r.SumNS, LeastNS: int64(r.BoundNS)}
 }
 
-// Of returns the operations with a bound, those with the most excess first, and by bound the share of the peak of all calls
+// Of returns the operations with a bound, the most excess first, and by bound the share of the peak of all calls
 // above the share least, absent without such calls. Calls below it are slow. A call of twice the median of those with equal
 // work counts with the median if it is rare, in a third at most: its own time is no property of the operation.
 func Of(f *trace.Forest, least float64) (all []Reach, likes map[string]float64) {
 	const (
-		perNS, slower = 1000, 2      // ps
-		empty         = 2000 * perNS // the time of a kernel without work: 1.5 to 2.5 µs on NVIDIA's devices since 2017
+		perNS, slower = 1000, 2 // ps
+		empty         = selection.EmptyKernel * perNS
 	)
 	type like struct {
 		trace.Likeness

@@ -42,8 +42,8 @@ func TestTheUsualTimeIsWithoutSlowCalls(t *testing.T) {
 		f.Build()
 		all, _ := reach.Of(f, 1)
 		want := []reach.Reach{{
-			Name: cmp.Or(test.operator, "gemm"), IsOperator: test.operator != "", Bound: work.BoundCompute, All: 12, Slow: 12,
-			NS: test.want * us, LeastNS: 1000*sum + 12*2*us,
+			Name: cmp.Or(test.operator, "gemm"), IsOperator: test.operator != "", Bound: work.BoundCompute,
+			All: 12, Slow: 12, NS: test.want * us, LeastNS: 1000*sum + 12*2*us,
 		}}
 		check.Equal(t, test.name, want, all)
 	}
