@@ -57,8 +57,7 @@ type Turns struct {
 	passed  int             // calls that end before they could have begun
 }
 
-// TurnsOf returns the turns of calls on the fewest workers that explain them, or those on one and false if they run beside each
-// other.
+// TurnsOf returns the turns of calls on the fewest workers that explain them, or on one and false if they run beside each other.
 func TurnsOf(f *trace.Forest, calls []int32) (t Turns, ok bool) {
 	const most = 4
 	order.Rows(calls, f.Start, f.CompareStart)
@@ -92,9 +91,9 @@ func turnsOn(f *trace.Forest, calls []int32, n int) Turns {
 	return t
 }
 
-// fit reports whether calls take turns: whether the times of calls that wait are those of others without the waits, and farther
-// from these with them, which tells calls that only come at regular times, and no later ones pass them. A few calls that wait
-// for no others are evidence only with regular times behind them, and several workers only with long waits, too.
+// fit reports whether calls take turns: calls that wait take, without their waits, as long as others alone. With the waits they
+// are farther off, unlike calls at regular times, and no later call passes them. Few calls alone are evidence only with regular
+// times behind them, and several workers only with long waits, too.
 func (t *Turns) fit() bool {
 	const few, rare, like, near, regular, long = 10, 20, 0.75, 0.15, 0.3, 1.5
 	if len(t.behind) < few || len(t.alone) == 0 || rare*t.passed > len(t.behind)+len(t.alone) {

@@ -19,8 +19,8 @@ type LongRequests struct {
 	Long            int
 }
 
-// LongOnes returns the requests with long prompts. Where no weights tell these it is those with long first executions, and where
-// batches run to their longest answer those with many executions. isOfTurns says that there are no shared executions.
+// LongOnes returns the requests with long prompts, by weight. Without weights it compares first executions, and where batches
+// run to their longest answer also the numbers of executions. isOfTurns says that there are no shared executions.
 func LongOnes(f *trace.Forest, isOfTurns bool) (x LongRequests) {
 	x = LongRequests{Kind: "prompt", Has: "has a weight of", Unit: "count", Weights: Weights(f)}
 	if len(x.Weights) == 0 {
