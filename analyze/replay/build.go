@@ -482,11 +482,7 @@ func (b *builder) phases(executions []int32) {
 		for _, p := range [2]int32{b.begin[r], b.end[r]} {
 			list := b.executed[root]
 			if b.g.At(list[0]) > b.g.At(p) {
-				at := b.endOf(came[root])
-				if at > first[root]-b.origin { // it comes by a call that goes on
-					at = f.Start(came[root]) - b.origin
-				}
-				if came[root] != root && b.g.At(p) <= at {
+				if at, c := b.g.At(p)+b.origin, came[root]; c != root && (at <= f.Start(c) || at <= f.End(c) && f.End(c) <= first[root]) {
 					continue
 				}
 				list = ofProcess[process[root]]
