@@ -77,7 +77,7 @@ func (l *list) communication() []candidate {
 			l.each(l.part(exposed/l.devicesNum)), kind.named(l))
 		f.Evidence = []Evidence{times("calls", kind.n), lasts("time", kind.ns/l.devicesNum)}
 		for _, c := range kind.find(kind.communications, f) {
-			if exposed*10 < l.whole*l.devicesNum {
+			if exposed*10 < l.whole*l.devicesNum && c.Rule != "small_collectives" {
 				c.changes, c.saving = nil, replay.Saving{Known: true}
 			}
 			c.behind, c.exposed = kind.changes(replay.Remove), (exposed-waits)/l.devicesNum

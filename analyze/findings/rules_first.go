@@ -6,6 +6,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/findings/internal/executions"
 	"github.com/optrace/optrace/analyze/findings/internal/hostcalls"
+	"github.com/optrace/optrace/analyze/findings/internal/stepload"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/timeline"
@@ -132,6 +133,13 @@ func (l *list) firstStep() (all []candidate) {
 	for i := range l.Alike {
 		a := &l.Alike[i]
 		if a.First != nil && !isOfStep && engine == nil && !executions.IsHeavy(l.Forest, a.First) && !others {
+			beyond := a.First.BeyondNS
+			if more, known := stepload.Extra(l.Steps); known && !l.byRequest { // a step goes on behind its span
+				beyond = min(beyond, more)
+			}
+			if 2*beyond < a.First.BeyondNS {
+				continue
+			}
 			queue := ""
 			if a.QueuedNS > 0 {
 				queue = " without their queue"
@@ -141,9 +149,12 @@ func (l *list) firstStep() (all []candidate) {
 				units.Duration(a.First.DurationNS), units.Duration(a.First.MedianNS), queue, cause(a.First))
 			f.Try = "leave it out of the figures; send a request before the traffic"
 			c := candidate{Finding: f, changes: change(replay.Warm, "")}
-			if !l.replay(&c.saving, c.changes) || 2*c.saving.NS < a.First.BeyondNS { // of no engine that serves one after the other
+			if !l.replay(&c.saving, c.changes) || 2*c.saving.NS < beyond { // of no engine that serves one after the other
 				c.changes = nil
-				c.saving = replay.Saving{NS: a.First.BeyondNS, HighNS: a.First.BeyondNS + a.QueuedNS} // others may wait for it
+				c.saving = replay.Saving{NS: beyond, HighNS: beyond} // others may wait for it
+				if l.byRequest {
+					c.saving.HighNS += a.QueuedNS
+				}
 				c.atMost = true
 			}
 			all = append(all, c)

@@ -288,7 +288,7 @@ func (l *list) unrecorded(named map[string]bool) []candidate {
 		after += " (" + l.named(place.Wait) + ")"
 	}
 	c := candidate{changes: change(replay.Pauses, ""), atMost: true}
-	try := "profile the host's code between these two operations"
+	try, reads := "profile the host's code between these two operations", int64(0)
 	if read := change(replay.Remove, place.After); attrkey.IsRead(place.After) && l.late == nil { // then the host need not wait
 		var alone, both replay.Saving
 		c.changes = append(c.changes, read...)
@@ -300,6 +300,7 @@ func (l *list) unrecorded(named map[string]bool) []candidate {
 			alone.HighNS = max(alone.HighNS, both.HighNS)
 			c.changes, c.saving, c.atMost = read, alone, false
 		}
+		reads = alone.HighNS
 		try += "; read the value once every N steps (alone " + units.Duration(alone.NS) + ")"
 	}
 	gain := most
@@ -323,6 +324,9 @@ func (l *list) unrecorded(named map[string]bool) []candidate {
 		runs = "no operation"
 	}
 	text := fmt.Sprintf("The device is idle %s%s while the host runs %s%s", l.part(ns), between, runs, of)
+	if reads > 0 && !isRare && l.devicesNum == 1 { // a replay adds work of other threads that it has for this one
+		c.limit = ns + ns/20 + reads
+	}
 	if isRare {
 		try = "look for what stops the host now and then: garbage collection, logs, other processes"
 	}

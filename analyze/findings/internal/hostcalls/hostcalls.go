@@ -157,7 +157,7 @@ func WaitsBeforeAllocations(f *trace.Forest) []string {
 			starts = append(starts, c.Start)
 		}
 	}
-	return waitsNear(f, starts, func(c *trace.Call) int64 { return c.Start + c.Duration })
+	return waitsNear(f, starts, func(start, ns int64) int64 { return start + ns })
 }
 
 // WaitsAfter returns the names of calls mostly waiting behind the launch of one of operations.
@@ -171,25 +171,33 @@ func WaitsAfter(f *trace.Forest, operations ...string) []string {
 			ends = append(ends, -f.Launched(r))
 		}
 	}
-	return waitsNear(f, ends, func(c *trace.Call) int64 { return -c.Start })
+	return waitsNear(f, ends, func(start, _ int64) int64 { return -start })
 }
 
-// waitsNear returns the names of waiting calls mostly followed soon by one of times.
-func waitsNear(f *trace.Forest, times []int64, own func(*trace.Call) int64) (names []string) {
+// waitsNear returns the names of waiting calls and operations of the host, mostly followed soon by one of times.
+func waitsNear(f *trace.Forest, times []int64, own func(start, ns int64) int64) (names []string) {
 	const soon = 50_000 // ns
 	slices.Sort(times)
 	counts := make(map[string][2]int) // all, near
-	for i := range f.Calls {
-		c := &f.Calls[i]
-		if !attrkey.IsWait(c.Name) {
-			continue
+	count := func(name string, start, ns int64) {
+		if !attrkey.IsWait(name) {
+			return
 		}
-		n := counts[c.Name]
+		n := counts[name]
 		n[0]++
-		if at, _ := slices.BinarySearch(times, own(c)); at < len(times) && times[at] < own(c)+soon {
+		if at, _ := slices.BinarySearch(times, own(start, ns)); at < len(times) && times[at] < own(start, ns)+soon {
 			n[1]++
 		}
-		counts[c.Name] = n
+		counts[name] = n
+	}
+	for i := range f.Calls {
+		c := &f.Calls[i]
+		count(c.Name, c.Start, c.Duration)
+	}
+	for r := range f.Rows() {
+		if f.Has(r, trace.FlagHost) {
+			count(f.RowName(r), f.Start(r), f.Duration(r))
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		if n := counts[name]; 2*n[1] > n[0] {

@@ -114,3 +114,22 @@ func TestWaitsForAPoolOfWorkers(t *testing.T) {
 		check.Equal(t, name, 100*c.want, ns)
 	}
 }
+
+// Waits behind copies are known by calls, and by operations of the host where a recorder has these.
+func TestWaitsBehindCopies(t *testing.T) {
+	const us = 1_000
+	f := trace.New()
+	for i := range int64(4) {
+		at := int64(1e18) + i*1000*us
+		f.Add(op.Record{Entry: &op.Entry{
+			Operation: "Memcpy HtoD", Kind: op.KindMemory, DeviceID: "cuda:0", Launch: op.Known(at),
+			Start: op.Known(at + 5*us), Duration: 100 * us,
+		}})
+		f.Add(op.Record{Entry: &op.Entry{
+			Operation: "cudaStreamSynchronize", Side: op.SideHost, Start: op.Known(at + 10*us), Duration: 95 * us,
+		}})
+	}
+	f.Build()
+	check.Equal(t, "", []string{"cudaStreamSynchronize"}, hostcalls.WaitsAfter(f, "Memcpy HtoD"))
+	check.Equal(t, "behind other copies", []string(nil), hostcalls.WaitsAfter(f, "Memcpy DtoH"))
+}

@@ -29,8 +29,8 @@ type Layer struct {
 	devices int // with enough calls
 }
 
-// work is the work of a call, as far as it is known.
-type work struct{ flops, elements int64 }
+// work is the work of a call, as far as it is known, and its least time in ps: other types of elements have another one.
+type work struct{ flops, elements, least int64 }
 
 // AnyDevice is the device of a layer that is slow on all devices.
 const AnyDevice = int32(-1)
@@ -95,7 +95,7 @@ func Slower(operations []profile.Operation, f *trace.Forest) (slow []Layer) {
 		if name, number, ok := trace.LayerOf(o.Operation); ok {
 			add(family{layer: name}, Layer{
 				Number: number, Operation: o.Operation, Device: AnyDevice, Count: o.Count, Mean: o.MeanNS,
-				Usual: cmp.Or(o.P50NS.V, o.MeanNS), work: work{o.FLOPs / o.Count, o.Elements / o.Count},
+				Usual: cmp.Or(o.P50NS.V, o.MeanNS), work: work{o.FLOPs / o.Count, o.Elements / o.Count, 0},
 			})
 		}
 	}
@@ -179,6 +179,8 @@ func ofPaths(f *trace.Forest, add func(of family, l Layer)) {
 		c.n++
 		c.flops += f.Flops(r)
 		c.elements += f.Elements(r)
+		least := f.Work(r).Bound // below 0 by memory
+		c.least += max(least, -least)
 	}
 	sorted := order.Numbers(len(sums), func(x, y int32) int {
 		a, b := &places.Values[x], &places.Values[y]
@@ -236,8 +238,8 @@ func ofPaths(f *trace.Forest, add func(of family, l Layer)) {
 
 // calls sums up calls, with their durations from a place on.
 type calls struct {
-	first, n        int
-	flops, elements int64
+	first, n               int
+	flops, elements, least int64
 }
 
 // add adds calls whose durations follow.
@@ -245,6 +247,7 @@ func (c *calls) add(o *calls) {
 	c.n += o.n
 	c.flops += o.flops
 	c.elements += o.elements
+	c.least += o.least
 }
 
 // measure sets the figures of calls.
@@ -255,7 +258,7 @@ func (l *Layer) measure(c *calls, durations []int64) {
 		ns += took
 	}
 	l.Count = int64(c.n)
-	l.work = work{c.flops / l.Count, c.elements / l.Count}
+	l.work = work{c.flops / l.Count, c.elements / l.Count, c.least / l.Count}
 	l.Mean = float64(ns) / float64(l.Count)
 	l.Usual = cmp.Or(float64(sketch.Median(durations)), l.Mean)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/findings/internal/layers"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 )
@@ -62,5 +63,34 @@ func TestASlowLayerHasAllOfItsKernels(t *testing.T) {
 			check.Equal(t, "number", 0, n)
 		}
 		check.Equal(t, fmt.Sprint(test.slow, " times as long"), test.want, got)
+	}
+}
+
+// A layer with other types of elements has another least time: it is no slower than its like.
+func TestALayerOfAnotherTypeIsNotAlike(t *testing.T) {
+	const us = 1_000
+	for _, test := range []struct {
+		path  string
+		least int64 // ps, of the slow layer
+		want  int   // slow operations
+	}{
+		{"layers.%d.conv1", 10_000_000, 1},
+		{"layers.%d.conv1", 160_000_000, 0},
+	} {
+		f := trace.New()
+		for i := range int64(6 * 12) {
+			e := op.Entry{
+				Operation: "gemm", Kind: op.KindCompute, DeviceID: "cuda:0", Path: fmt.Sprintf(test.path, i%6),
+				Start: op.Known(int64(1e18) + i*1000*us), Duration: 20 * us,
+			}
+			least := int64(10_000_000)
+			if i%6 == 3 {
+				e.Duration *= 10
+				least = test.least
+			}
+			f.AddOp(&e, work.Work{Flops: 1e9, Bound: least})
+		}
+		f.Build()
+		check.Equal(t, fmt.Sprint("slow at ", test.least), test.want, len(layers.Slower(nil, f)))
 	}
 }

@@ -77,3 +77,18 @@ func LikeFirst(f *trace.Forest, all []steps.Row, first *steps.First) *steps.Firs
 	found.Others = len(like)
 	return &found
 }
+
+// Extra returns how much longer the first step of a loop takes to the next one than the median of at least three others.
+func Extra(all []steps.Row) (ns int64, known bool) {
+	const others = 3
+	var took []int64
+	for i := range all {
+		if s := &all[i]; s.Service == all[0].Service && s.ToNextNS.Known {
+			took = append(took, s.ToNextNS.V)
+		}
+	}
+	if len(took) <= others || !all[0].ToNextNS.Known {
+		return 0, false
+	}
+	return took[0] - sketch.Median(took[1:]), true
+}
