@@ -54,6 +54,9 @@ var rules = []rule{
 	{"engine_host", HostGap, func(l *list) []candidate { return l.engineHost() }},
 }
 
+// besideEngines has the rules whose changes leave what engines do.
+var besideEngines = []string{"before_operations", "network", "after_operations"}
+
 // maxReplayed bounds the replayed candidates, maxChanges the changes of one of them, and half of those of one replay.
 const (
 	maxReplayed = 16
@@ -147,7 +150,7 @@ func (l *list) changes() {
 		if 2*more < c.saving.NS || !l.enough(c.saving.NS+c.beside) {
 			continue
 		}
-		ofEngine = ofEngine || !slices.Contains([]string{"before_operations", "network", "after_operations"}, c.Rule)
+		ofEngine = ofEngine || !slices.Contains(besideEngines, c.Rule)
 		kept = append(kept, c.changes...)
 		together = joint.NS
 		if l.claim(c); len(kept) >= 2*maxChanges {

@@ -376,7 +376,7 @@ func (l *list) rooflines() (all []candidate) {
 	for _, far := range reach.Find(l.Forest, l.Operations, l.Operators.Rows, near, maxChanges) {
 		sum, first := far.Sum(), far.Slow[0]
 		var names []string
-		c := candidate{most: (sum.NS - sum.LeastNS) / max(1, int64(len(l.Extent.Devices))), atMost: true, isGeneral: true}
+		c := candidate{most: (sum.NS - sum.LeastNS) / l.devicesNum, atMost: true, isGeneral: true}
 		for _, r := range far.Slow {
 			names = append(names, l.named(r.Name))
 			c.changes = append(c.changes, replay.Change{Kind: replay.Roofline, Select: r.Name})
@@ -401,7 +401,7 @@ func (l *list) rooflines() (all []candidate) {
 		var peak replay.Saving
 		switch {
 		case l.Replay == nil:
-			c.changes, c.saving.NS = nil, min(c.most, l.busyNS()/max(1, int64(len(l.Extent.Devices))))
+			c.changes, c.saving.NS = nil, min(c.most, l.busyNS()/l.devicesNum)
 		case far.UnknownKernels:
 			c.changes = []replay.Change{{
 				Kind: replay.Scale, Select: "operator=" + first.Name, Factor: share / cmp.Or(far.Like, 1),

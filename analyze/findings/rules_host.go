@@ -292,7 +292,7 @@ func (l *list) unrecorded(named map[string]bool) []candidate {
 	if read := change(replay.Remove, place.After); attrkey.IsRead(place.After) && l.late == nil { // then the host need not wait
 		var alone, both replay.Saving
 		c.changes = append(c.changes, read...)
-		n := l.rounds() * max(1, l.devicesNum)
+		n := l.rounds() * l.devicesNum
 		if l.replay(&alone, read) && l.replay(&both, c.changes) && 2*alone.NS >= both.NS && 2*place.Count >= n { // in one of two steps at least
 			if n > 0 && l.hostCalls[place.After] >= 2*n && 20*alone.NS >= 19*both.NS {
 				return nil // the reads are the cause
